@@ -19,7 +19,7 @@ def curve() -> Curve:
 
 def test_points_lie_where_the_curve_says(curve):
     bins = cal.binned_error([0, 1, 1], [0.1, 0.3, 0.9]).parts["bins"]
-    svg = ET.fromstring(reliability_svg(curve, [curve], bins=bins, title="t", key="k"))
+    svg = ET.fromstring(reliability_svg({"": {"": curve}}, bins=bins, title="t", key="k", scales=["linear"]))
     plane = Plane(LEFT, TOP, SIDE, SIDE)
     dots = svg.findall(".//circle")
     assert [float(d.get("cx")) for d in dots] == pytest.approx([plane.x(x) for x in curve.x], abs=0.01)

@@ -136,11 +136,16 @@ def load_class_map(path: Path) -> CalibrationMap:
     return fitted
 
 
-def write_report(path: Path, force: bool, *answers: Any, **more: Any) -> None:
-    """The report; its path was checked before the command ran."""
+def write_report(path: Path | None, force: bool, given: Any, source: Source, *answers: Any, **more: Any) -> None:
+    """The report, if one is wanted: with the command, and the fingerprint of what was read."""
+    if path is None:
+        return
     from calibrant.report import write
+    from calibrant.verbs.origin import origin_of
 
-    write(path, *answers, **more, overwrite=force)
+    command = click.get_current_context().find_root().obj or ""
+    origin = origin_of(given, command=command, source=f"{source.file}: {source}" if source.file else "")
+    write(path, *answers, **more, origin=origin, overwrite=force)
     say(f"Wrote {path}", err=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import Any, NoReturn
 
@@ -78,7 +79,7 @@ class Calibrant(click.Group):
         given = sys.argv[1:] if args is None else list(args)
         with running(" ".join(["calibrant", *given[:1]])) as output:
             try:
-                super().main(given, prog_name, **more)
+                super().main(given, prog_name, **{"obj": shlex.join(["calibrant", *given])} | more)
             except Exception as error:
                 import traceback
 

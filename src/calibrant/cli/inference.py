@@ -61,7 +61,8 @@ def trust(
     options: dict[str, Any] = {"norm": int(norm), "n_data_sets": n_data_sets, "seed": seed, "view": view}
     found = cal.trust(predictions, **options, progress=not as_json)
     if report is not None:
-        write_report(report, force, cal.diagnose(predictions, view=view, name=file.name), found)
+        whole = cal.examine(predictions, view=view, name=file.name, answers=(found,))
+        write_report(report, force, predictions, source, whole)
     show(found, file.name, source, as_json)
 
 
@@ -75,6 +76,7 @@ def trust(
 @opt.seed
 @cluster
 @click.option("--fail-below", type=click.FloatRange(0, 1), metavar="P", help="Exit with 1 if the p-value is at most P.")
+@opt.report
 @opt.column_options()
 @opt.as_json
 def test(
@@ -85,6 +87,8 @@ def test(
     seed: int,
     cluster: str | None,
     fail_below: float | None,
+    report: Path | None,
+    force: bool,
     as_json: bool,
     **columns: Any,
 ) -> None:
@@ -110,6 +114,7 @@ def test(
     options = {"view": view, "n_draws": n_draws, "cluster": checked_cluster(cluster, predictions), "seed": seed}
     with watched(not as_json, "null draws"):
         found = function(predictions, **{option: value for option, value in options.items() if option in taken})
+    write_report(report, force, predictions, source, found)
     show(found, file.name, source, as_json)
     if fail_below is not None and found.p_value <= fail_below:
         failed(f"{cal.results.p_words(found.p_value, found.least_p)} is at most {fail_below:g}.")
@@ -119,9 +124,12 @@ def test(
 @opt.file_argument
 @opt.view
 @cluster
+@opt.report
 @opt.column_options()
 @opt.as_json
-def where(file: Path, view: str, cluster: str | None, as_json: bool, **columns: Any) -> None:
+def where(
+    file: Path, view: str, cluster: str | None, report: Path | None, force: bool, as_json: bool, **columns: Any
+) -> None:
     """Over which predictions do errors pile up most, which way, and how sure is that?
 
     \b
@@ -131,7 +139,9 @@ def where(file: Path, view: str, cluster: str | None, as_json: bool, **columns: 
       calibrant where answers.csv --groups question --cluster same
     """
     predictions, source = read(file, columns)
-    show(cal.where(predictions, view=view, cluster=checked_cluster(cluster, predictions)), file.name, source, as_json)
+    found = cal.where(predictions, view=view, cluster=checked_cluster(cluster, predictions))
+    write_report(report, force, predictions, source, found)
+    show(found, file.name, source, as_json)
 
 
 @main.command(short_help="In which segments is it wrong?")
@@ -148,10 +158,20 @@ def where(file: Path, view: str, cluster: str | None, as_json: bool, **columns: 
 @opt.option("--margin", click.FloatRange(0, 1, min_open=True), "The error that matters to you.", 0.05, metavar="X")
 @opt.option("--cluster", "same|any|no", DEPENDENCE, "no")
 @opt.view
+@opt.report
 @opt.column_options()
 @opt.as_json
 @click.option("--fail-if-wrong", is_flag=True, help="Exit with 1 if any segment is called wrong.")
-def audit(file: Path, by: str | None, cluster: str, as_json: bool, fail_if_wrong: bool, **options: Any) -> None:
+def audit(
+    file: Path,
+    by: str | None,
+    cluster: str,
+    report: Path | None,
+    force: bool,
+    as_json: bool,
+    fail_if_wrong: bool,
+    **options: Any,
+) -> None:
     """In which segments of the data is the model wrong?
 
     Segments are cut from the other columns of the file: values of categories, quantile
@@ -165,7 +185,7 @@ def audit(file: Path, by: str | None, cluster: str, as_json: bool, fail_if_wrong
       calibrant audit answers.csv --by topic --groups question --cluster any
       calibrant audit test.csv --by age,sex --json --fail-if-wrong > audit.json
     """
-    columns = taken_columns(options)
+    columns, predictions = taken_columns(options), None
     if is_lake(file):
         found, source = _audit_lake(file, by, columns, options)
     else:
@@ -174,6 +194,7 @@ def audit(file: Path, by: str | None, cluster: str, as_json: bool, fail_if_wrong
         features = files.read_features(file, by, chosen, files.Style.taken(dict(columns)))
         found = cal.audit(predictions, features, cluster=depend, **options)
         source = Source(str(file), chosen, tuple(getattr(features, "column_names", features)))
+    write_report(report, force, predictions, source, found)
     show(found, file.name, source, as_json)
     if fail_if_wrong and found.found:
         failed(f"{len(found.found)} segments are called wrong.")
@@ -255,9 +276,19 @@ def updated_monitor(state: Path | None, predictions: cal.Predictions, mark: str)
 @click.option("--data-sets", "n_data_sets", type=int, default=1000, metavar="N", help="Data sets to simulate.")
 @opt.seed
 @opt.view
+@opt.report
 @opt.column_options()
 @opt.as_json
-def plan(file: Path | None, error: float | None, rows: int | None, norm: str, as_json: bool, **options: Any) -> None:
+def plan(
+    file: Path | None,
+    error: float | None,
+    rows: int | None,
+    norm: str,
+    report: Path | None,
+    force: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """How many rows does it take to detect an error, or to estimate it precisely?
 
     Rows are planned for the test that diagnose runs, or for the interval of the
@@ -277,6 +308,7 @@ def plan(file: Path | None, error: float | None, rows: int | None, norm: str, as
     predictions, source = (None, Source()) if file is None else read(file, columns)
     options |= {"norm": int(norm), "progress": not as_json}
     found = cal.plan(error, n=rows, predictions=predictions, **options)
+    write_report(report, force, predictions, source, found)
     show(found, "" if file is None else file.name, source, as_json)
 
 

@@ -80,8 +80,7 @@ def answers(
         found = cal.assess_answers(predictions, **alone, name=title, source=source or "")
     else:
         found, taken = _assessed(file, models, columns, alone, abstentions or "refuse", source)
-    if report is not None:
-        write_report(report, force, found)
+    write_report(report, force, None, taken, found)
     show(found, title, taken, as_json)
 
 

@@ -44,8 +44,9 @@ class WorldType(click.ParamType):  # type: ignore[type-arg]  # generic in recent
 @opt.column_options()
 @opt.column_options(*opt.FORECAST_OPTIONS)
 @opt.view
+@opt.full
 @opt.force
-def report(file: Path, output: Path, view: str, force: bool, **columns: Any) -> None:
+def report(file: Path, output: Path, view: str, full: bool, force: bool, **columns: Any) -> None:
     """Diagnose a file straight to a report, and print the verdict alone.
 
     `calibrant diagnose FILE --report PATH` writes the same and prints the tables too.
@@ -58,9 +59,9 @@ def report(file: Path, output: Path, view: str, force: bool, **columns: Any) -> 
     named = forecasts.forecast_columns(columns, file)
     given: Any
     given, source = read(file, columns) if named is None else forecasts.read(file, named)
-    found: Any = cal.diagnose(given, view=view if named is None else "auto", name=file.name)
-    write_report(output, force, found)
-    say(f"{source}\n{found.verdict}")
+    found = cal.examine(given, view=view if named is None else "auto", name=file.name, full=full)
+    write_report(output, force, given, source, found)
+    say(f"{source}\n{found.diagnosis.verdict}")
 
 
 @main.command(short_help="Write predictions whose true error is known.")

@@ -33,10 +33,18 @@ def complete_measures(_: click.Context, __: click.Parameter, incomplete: str) ->
 @opt.column_options(*opt.FORECAST_OPTIONS)
 @opt.view
 @opt.report
+@opt.full
 @opt.as_json
 @opt.option("--fail-above", GateType(), FAIL_ABOVE)
 def diagnose(
-    file: Path, view: str, report: Path | None, force: bool, as_json: bool, fail_above: Gate | None, **columns: Any
+    file: Path,
+    view: str,
+    report: Path | None,
+    force: bool,
+    full: bool,
+    as_json: bool,
+    fail_above: Gate | None,
+    **columns: Any,
 ) -> None:
     """Is the model calibrated, how far off is it, and how much of that is noise?
 
@@ -62,12 +70,13 @@ def diagnose(
     named = forecasts.forecast_columns(columns, file)
     given: Any
     given, source = read(file, columns) if named is None else forecasts.read(file, named)
-    asked = () if fail_above is None or fail_above.measure is None else (fail_above.measure,)
-    if asked and named is not None:
+    measures = () if fail_above is None or fail_above.measure is None else (fail_above.measure,)
+    if measures and named is not None:
         raise click.UsageError("--fail-above NAME=X is for probabilities of classes: leave out the name.")
-    found: Any = cal.diagnose(given, view=view if named is None else "auto", name=file.name, measures=asked)
-    if report is not None:
-        write_report(report, force, found)
+    asked: Any = {"view": view if named is None else "auto", "name": file.name, "measures": measures}
+    whole = cal.examine(given, full=full, **asked) if report is not None else None
+    found: Any = cal.diagnose(given, **asked) if whole is None else whole.diagnosis
+    write_report(report, force, given, source, whole)
     if as_json:
         say_json(found, source)
     else:
@@ -78,8 +87,8 @@ def diagnose(
         if named is None and found.calibrated is False:
             terminal.print(f"Next: calibrant recalibrate VALIDATION_FILE {following}")
     if fail_above is not None:
-        error = found.estimates[-1] if asked else found["calibration_error" if named is None else "pit_error"]
-        check_gate(fail_above, error, beyond_noise=not asked)
+        error = found.estimates[-1] if measures else found["calibration_error" if named is None else "pit_error"]
+        check_gate(fail_above, error, beyond_noise=not measures)
 
 
 @main.command(short_help="Measure with the estimators you name.")
@@ -87,8 +96,17 @@ def diagnose(
 @click.argument("measures", nargs=-1, required=True, metavar="MEASURES", shell_complete=complete_measures)
 @opt.column_options()
 @opt.view_option("binary, top, 'class NAME' or classwise, where it applies.")
+@opt.report
 @opt.as_json
-def measure(file: Path, measures: tuple[str, ...], view: str, as_json: bool, **columns: Any) -> None:
+def measure(
+    file: Path,
+    measures: tuple[str, ...],
+    view: str,
+    report: Path | None,
+    force: bool,
+    as_json: bool,
+    **columns: Any,
+) -> None:
     """Measure the calibration error with the estimators you name; `calibrant --help` lists them.
 
     Acronyms are understood: smECE, ECE_sweep, TACE, RBS and so on.
@@ -102,6 +120,7 @@ def measure(file: Path, measures: tuple[str, ...], view: str, as_json: bool, **c
     chosen = [known_measure(name) for name in measures]
     predictions, source = read(file, columns)
     found = tuple(each.function(predictions, **view_option(each, view)) for each in chosen)
+    write_report(report, force, predictions, source, *found)
     if as_json:
         say_json(list(found), source)
         return
@@ -165,7 +184,8 @@ def clinical(
     predictions, source = read(file, columns)
     found = cal.clinical(predictions, threshold=threshold, level=level, view=view, name=file.name)
     if report is not None:
-        write_report(report, force, found)
+        whole = cal.examine(predictions, view=view, name=file.name, answers=(found,))
+        write_report(report, force, predictions, source, whole)
     show(found, file.name, source, as_json)
 
 
@@ -175,11 +195,10 @@ def clinical(
 @opt.option("--method", opt.Registered("map", also=("auto",)), "The map that recalibrates the predictions.", "isotonic")
 @click.option("--cross-fitted", is_flag=True, help="Judge each row by a map that has not seen it.")
 @opt.view_option("canonical (all classes), binary, top, or 'class NAME'.", "canonical")
+@opt.report
 @opt.column_options()
 @opt.as_json
-def decompose(
-    file: Path, score: str, method: str, cross_fitted: bool, view: str, as_json: bool, **columns: Any
-) -> None:
+def decompose(file: Path, report: Path | None, force: bool, as_json: bool, **options: Any) -> None:
     """Where does the score come from: a hard task, little knowledge, or miscalibration?
 
     Splits a proper score into miscalibration − discrimination + uncertainty.
@@ -192,6 +211,8 @@ def decompose(
       calibrant decompose test.csv --score log --method temperature
       calibrant decompose test.parquet --view top --cross-fitted --json
     """
-    predictions, source = read(file, columns)
-    found = cal.decompose(predictions, score=score, method=method, cross_fitted=cross_fitted, view=view)
+    asked = {name: options.pop(name) for name in ("score", "method", "cross_fitted", "view")}
+    predictions, source = read(file, options)
+    found = cal.decompose(predictions, **asked)
+    write_report(report, force, predictions, source, found)
     show(found, f"{file.name}: {predictions.n:,} rows", source, as_json)

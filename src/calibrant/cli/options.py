@@ -73,6 +73,9 @@ checkpoint = option(
 _report = option("--report", REPORT, "Also write a report: .html for people, .json for machines.", metavar="PATH")
 
 
+full = click.option("--full", is_flag=True, help="In the report also all repairs, the simulated plan and trust: slow.")
+
+
 def report(command: F) -> F:
     """The options --report and --force."""
     return _report(force(command))

@@ -178,7 +178,7 @@ def compare(
     found = cal.compare(first, second, score=score, level=level, injective=injective)
     if report is not None:
         old, new = cal.diagnose(first, name=before.name), cal.diagnose(second, name=after.name)
-        write_report(report, force, old, after=new, comparison=found, fitted=fitted)
+        write_report(report, force, first, source, old, after=new, comparison=found, fitted=fitted)
     show(found, f"{before.name} → {after.name}: {first.n:,} rows", source, as_json)
     if fail_if_worse and found.verdict == "worse":
         failed(f"{after} is worse than {before}.")
@@ -228,5 +228,5 @@ def demo(output: Path | None, force: bool) -> None:
     if output is None:
         terminal.print("For a page with diagrams: calibrant demo --output report.html")
     else:
-        write_report(output, force, before, after=after, comparison=found, fitted=fitted)
+        write_report(output, force, test, Source(), before, after=after, comparison=found, fitted=fitted)
     terminal.print("With your own predictions: calibrant diagnose FILE")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 
-def tag(name: str, content: str = "", **attributes: str | float) -> str:
+def tag(name: str, content: str = "", /, **attributes: str | float) -> str:
     """An element.
 
     Parameters
@@ -21,7 +21,7 @@ def tag(name: str, content: str = "", **attributes: str | float) -> str:
     return f"<{name}{written}>{content}</{name}>"
 
 
-def words(name: str, text: str, **attributes: str | float) -> str:
+def words(name: str, text: str, /, **attributes: str | float) -> str:
     """An element that holds plain text, escaped.
 
     Parameters

@@ -1,22 +1,27 @@
-"""Finished answers as one file: an HTML page without scripts or other files, or JSON."""
+"""Finished answers as one file: an HTML page that needs no other, or JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from calibrant.maps import CalibrationMap, RegressionMap
 from calibrant.options import checked
 from calibrant.problems import InputError
-from calibrant.report.figures import figures
+from calibrant.report.closing import closing_parts, number_parts
+from calibrant.report.figures import drawn_for, figures
 from calibrant.report.markup import tag, words
-from calibrant.report.sections import answer_section, document, listed, map_table, table_section
+from calibrant.report.sections import Part, answer_part, document, listed, map_table, table_section
+from calibrant.report.wording import plain_words
 from calibrant.results import SCHEMA, Answer, summarized
 from calibrant.verbs.comparison import Comparison, Comparisons
 from calibrant.verbs.diagnose import Diagnosis
 from calibrant.verbs.diagnose_regression import ForecastDiagnosis
+from calibrant.verbs.examine import Examination
+from calibrant.verbs.origin import Origin
 from calibrant.writing import check_target, write_text
 
 VIEWS = {"top": "confidence in the predicted class", "binary": "probability of the event", "classwise": "each label"}
@@ -35,38 +40,62 @@ def page(
     after: AnyDiagnosis | None = None,
     comparison: AnyComparison | None = None,
     fitted: AnyMap | None = None,
+    origin: Origin | None = None,
 ) -> str:
     """The report as HTML text.
 
     Parameters
     ----------
     *answers
-        Answers of any kind. If the first is a diagnosis the page opens with its verdict
-        and figures.
+        Answers of any kind. If the first is an examination or a diagnosis the page opens
+        with its verdict and figures.
     after
         The diagnosis of the recalibrated predictions, shown beside the first answer.
     comparison
         What the recalibration changed.
     fitted
         The map.
+    origin
+        Command, data and versions; those of the examination if None.
     """
-    first = check_answers(answers, after)
-    middle = [] if comparison is None else [answer_section(comparison)]
-    middle += [] if fitted is None else [_map_section(fitted)]
+    answers, origin, left_out = unpacked(answers, origin)
+    first = check_answers(answers, after, comparison or fitted)
+    middle = [] if comparison is None else [answer_part(comparison)]
+    middle += [] if fitted is None else [_map_part(fitted)]
+    others = answers[1:] if isinstance(first, AnyDiagnosis) else answers
+    found = [answer_part(each, _drawn(each, f"answer{i}"), f"answer{i}") for i, each in enumerate(others)]
+    ending = closing_parts(answers, origin, left_out)
     if not isinstance(first, AnyDiagnosis):
-        title = first.question if len(answers) == 1 else "Calibration report"
-        head = "" if len(answers) == 1 else words("h1", title)
-        return document(title, "\n".join([head, *middle, *map(_section, range(len(answers)), answers)]))
+        parts = [*middle, *found]
+        title = parts[0].title if len(parts) == 1 else "Calibration report"
+        return document(title, words("h1", "Calibration report"), [*parts, *ending])
     shown = {"": first} if after is None else {"Before": first, "After": after}
-    sections = [_opening(shown), figures(shown), *middle, *map(_section, range(1, len(answers)), answers[1:])]
-    for when, each in shown.items():
-        title = words("h2", f"The numbers {when.lower()}".strip())
-        sections.append(title + "".join(map(table_section, each.tables())))
-    sections += [listed("Warnings", _warnings(shown, fitted)), listed("Advice", (after or first).advice)]
-    return document(f"Calibration of {first.name}", "\n".join(filter(None, sections)))
+    parts = [Part("Predicted and observed", figures(shown)), *middle]
+    told = {table.title for each in others for table in each.tables()}
+    parts += [part for when, each in shown.items() for part in number_parts(each, when, told)]
+    return document(f"Calibration of {first.name}", _opening(shown, fitted), [*parts, *found, *ending])
 
 
-def check_answers(answers: tuple[Answer, ...], after: AnyDiagnosis | None) -> Answer:
+def unpacked(
+    answers: tuple[Answer, ...], origin: Origin | None
+) -> tuple[tuple[Answer, ...], Origin | None, tuple[str, ...]]:
+    """The answers of an examination one by one, where the data come from, and what was left out.
+
+    Parameters
+    ----------
+    answers
+        What is to be reported.
+    origin
+        As given; its settings are those of the examination.
+    """
+    if not (answers and isinstance(answers[0], Examination)):
+        return answers, origin, ()
+    whole = answers[0]
+    known = whole.origin if origin is None else replace(origin, settings=whole.origin.settings)
+    return (whole.diagnosis, *whole.answers, *answers[1:]), known, whole.left_out
+
+
+def check_answers(answers: tuple[Answer, ...], after: AnyDiagnosis | None, beside: Any = None) -> Answer | None:
     """The first of the answers, if all are answers.
 
     Parameters
@@ -75,25 +104,26 @@ def check_answers(answers: tuple[Answer, ...], after: AnyDiagnosis | None) -> An
         What is to be reported.
     after
         The diagnosis of the recalibrated predictions, which needs one of the others.
+    beside
+        A comparison or a map, which can be reported without other answers.
     """
     wrong = [each for each in answers if not isinstance(each, Answer)]
-    if wrong or not answers:
+    if wrong or not (answers or beside is not None):
         found = f"there is a {type(wrong[0]).__name__}" if wrong else "there is none"
         raise InputError("answers", "must be at least one answer of a verb, such as diagnose(…)", found)
-    if after is not None and type(after) is not type(answers[0]):
-        before = f"it is a {type(answers[0]).__name__}"
-        raise InputError("after", "needs a diagnosis of the same kind before it", before)
-    return answers[0]
+    first = answers[0] if answers else None
+    if after is not None and type(after) is not type(first):
+        raise InputError("after", "needs a diagnosis of the same kind before it", f"it is a {type(first).__name__}")
+    return first
 
 
-def _section(place: int, answer: Answer) -> str:
-    drawn = figures({"": answer}, key=f"answer{place}") if isinstance(answer, AnyDiagnosis) else ""
-    return answer_section(answer, drawn)
+def _drawn(answer: Answer, key: str) -> str:
+    return figures({"": answer}, key=key) if isinstance(answer, AnyDiagnosis) else drawn_for(answer, key)
 
 
-def _opening(shown: dict[str, AnyDiagnosis]) -> str:
-    """Name, verdict and the facts that say what was looked at."""
-    first = next(iter(shown.values()))
+def _opening(shown: dict[str, AnyDiagnosis], fitted: AnyMap | None) -> str:
+    """Name, verdict and what to do, and the facts that say what was looked at."""
+    first, last = next(iter(shown.values())), next(reversed(shown.values()))
     verdicts = "".join(_verdict(each, when) for when, each in shown.items())
     facts = f"{first.n:,} rows · "
     if isinstance(first, Diagnosis):
@@ -101,23 +131,26 @@ def _opening(shown: dict[str, AnyDiagnosis]) -> str:
         facts += f"{first.n_classes:,} classes · view: {first.view} ({question})"
     else:
         facts += f"{first.forecasts} forecasts of a real number"
-    title = tag("h1", "Calibration of " + words("b", first.name))
-    return title + tag("div", verdicts, class_="pair") + words("p", facts, class_="quiet")
+    title = tag("h1", "Calibration of " + words("b", first.name)) + tag("div", verdicts, class_="pair")
+    lists = listed("What to do", last.advice) + listed("Warnings", _warnings(shown, fitted))
+    return title + lists + words("p", facts, class_="quiet")
 
 
 def _verdict(diagnosis: AnyDiagnosis, when: str) -> str:
-    """The finding in large letters, the numbers behind it below."""
+    """The finding in large letters, what it means, and the numbers behind it."""
     finding, _, numbers = diagnosis.verdict.partition(". ")
     drawn = words("small", when) if when else ""
-    drawn += words("strong", finding.rstrip(".") + ".") + (words("p", numbers) if numbers else "")
+    drawn += words("strong", finding.rstrip(".") + ".") + words("p", plain_words(diagnosis))
+    drawn += words("p", numbers) if numbers else ""
     return tag("div", drawn, class_=f"verdict {STATES[diagnosis.calibrated]}")
 
 
-def _map_section(fitted: AnyMap) -> str:
+def _map_part(fitted: AnyMap) -> Part:
     """What the map is and what it leaves unchanged."""
     choice = fitted.fit.choice
     chosen = "" if choice is None else words("p", f"Chosen: {choice.reason}") + table_section(choice.table)
-    return words("h2", "The repair") + table_section(map_table(fitted)) + chosen
+    warnings = "".join(words("p", f"Caution: {text}", class_="note") for text in fitted.fit.cautions)
+    return Part("The repair", table_section(map_table(fitted)) + chosen + warnings)
 
 
 def _warnings(shown: dict[str, AnyDiagnosis], fitted: AnyMap | None) -> tuple[str, ...]:
@@ -134,6 +167,7 @@ def write(
     after: AnyDiagnosis | None = None,
     comparison: AnyComparison | None = None,
     fitted: AnyMap | None = None,
+    origin: Origin | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write a report: `.html` is one page, `.json` holds the same answers as data.
@@ -144,13 +178,15 @@ def write(
         The file; its ending is the format. It is written completely or not at all.
     *answers
         Answers of any verb, test or estimator about the same predictions. If the first
-        is a diagnosis the page opens with its verdict and figures.
+        is an examination or a diagnosis the page opens with its verdict and figures.
     after
         The diagnosis of the recalibrated predictions.
     comparison
         What the recalibration changed.
     fitted
         The map.
+    origin
+        Command, data and versions.
     overwrite
         May a file of another kind be replaced? A report may be replaced anyway.
 
@@ -160,11 +196,11 @@ def write(
     >>> from calibrant.report import write
     >>> valid, test = cal.example()
     >>> path = os.path.join(tempfile.mkdtemp(), "report.html")
-    >>> write(path, cal.diagnose(test, name="digits"), cal.decompose(test))
-    >>> os.path.getsize(path) < 60_000
+    >>> write(path, cal.examine(test, name="digits"), cal.decompose(test))
+    >>> os.path.getsize(path) < 2_000_000
     True
     """
-    more: dict[str, Any] = {"after": after, "comparison": comparison, "fitted": fitted}
+    more: dict[str, Any] = {"after": after, "comparison": comparison, "fitted": fitted, "origin": origin}
     makers = {".html": lambda: page(*answers, **more), ".json": lambda: data(*answers, **more)}
     save(path, makers, overwrite=overwrite)
 
@@ -185,22 +221,23 @@ def save(path: str | Path, makers: Mapping[str, Callable[[], str]], *, overwrite
     write_text(path, makers[Path(path).suffix.lower()](), "report", overwrite=overwrite)
 
 
-def data(*answers: Answer, after: AnyDiagnosis | None = None, **more: Any) -> str:
+def data(*answers: Answer, after: AnyDiagnosis | None = None, origin: Origin | None = None, **more: Any) -> str:
     """The answers as JSON; what was not given is left out.
 
     Parameters
     ----------
     *answers
         As in `write`.
-    after
+    after, origin
         As in `write`.
     **more
         The other arguments of `write`.
     """
-    first = check_answers(answers, after)
+    answers, origin, left_out = unpacked(answers, origin)
+    first = check_answers(answers, after, more.get("comparison") or more.get("fitted"))
     led = isinstance(first, AnyDiagnosis)
-    given = {"diagnosis": first if led else None, "after": after, **more}
+    given = {"diagnosis": first if led else None, "after": after, "origin": origin, **more}
     content: dict[str, Any] = {name: summarized(record) for name, record in given.items() if record is not None}
     others = [summarized(each) for each in answers[int(led) :]]
-    content |= {"answers": others} if others else {}
+    content |= {name: each for name, each in {"answers": others, "left_out": left_out}.items() if each}
     return json.dumps({"schema": SCHEMA} | content, indent=2, ensure_ascii=False, allow_nan=False)

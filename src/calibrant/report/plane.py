@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from calibrant.plot.logit_axes import ticks_of
 from calibrant.report.markup import tag, words
 
 WIDTH, TOP = 452.0, 28.0
@@ -19,10 +20,12 @@ TOUCH = 1e-3
 
 Range = tuple[float, float]
 
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
 
 @dataclass(frozen=True)
 class Plane:
-    """A rectangle of the drawing, in pixels, and the values at its edges."""
+    """A rectangle of the drawing, in pixels, and the values at its edges; values beyond them lie on the edge."""
 
     left: float
     top: float
@@ -30,16 +33,17 @@ class Plane:
     height: float
     x_range: Range = UNIT
     y_range: Range = UNIT
+    logit_x: bool = False
+    logit_y: bool = False
+    """are probabilities drawn by their log-odds?"""
 
     def x(self, value: float) -> float:
         """The pixel of a value on the x axis."""
-        low, high = self.x_range
-        return self.left + self.width * (float(value) - low) / (high - low)
+        return self.left + self.width * _share(float(value), self.x_range, self.logit_x)
 
     def y(self, value: float) -> float:
         """The pixel of a value on the y axis."""
-        low, high = self.y_range
-        return self.top + self.height * (high - float(value)) / (high - low)
+        return self.top + self.height * (1 - _share(float(value), self.y_range, self.logit_y))
 
     @property
     def bottom(self) -> float:
@@ -64,7 +68,12 @@ class Plane:
         return tag("polyline", class_="curve", points=self.points(xs, ys))
 
     def axes(
-        self, x_title: str, y_title: str, x_ticks: Mapping[float, str] | None = None, floor: float | None = None
+        self,
+        x_title: str,
+        y_title: str,
+        x_ticks: Mapping[float, str] | None = None,
+        y_ticks: Mapping[float, str] | None = None,
+        floor: float | None = None,
     ) -> str:
         """Grid, tick labels and axis titles.
 
@@ -72,23 +81,48 @@ class Plane:
         ----------
         x_title, y_title
             Titles of the axes.
-        x_ticks
-            Labels of the x axis by value; round values if None.
+        x_ticks, y_ticks
+            Labels of the axes by value; round values if None.
         floor
             The pixel below which the labels of the x axis hang; the lower edge if None.
         """
         end = self.bottom if floor is None else floor
         drawn = []
-        for value in ticks(*self.y_range):
+        for value, label in (marks(self.y_range, self.logit_y) if y_ticks is None else y_ticks).items():
             drawn.append(self.line(self.x_range[0], value, self.x_range[1], value, "grid"))
-            drawn.append(words("text", f"{value:.6g}", x=self.left - 8, y=self.y(value) + 4, class_="tick end"))
-        for value, label in (x_ticks or {v: f"{v:.6g}" for v in ticks(*self.x_range)}).items():
+            drawn.append(words("text", label, x=self.left - 8, y=self.y(value) + 4, class_="tick end"))
+        for value, label in (marks(self.x_range, self.logit_x) if x_ticks is None else x_ticks).items():
             at = self.x(value)
             drawn.append(tag("line", x1=at, x2=at, y1=self.top, y2=end, class_="grid"))
             drawn.append(words("text", label, x=at, y=end + 20, class_="tick middle"))
         drawn.append(words("text", x_title, x=self.left + self.width / 2, y=end + 42, class_="axis middle"))
         turned = f"translate(12 {self.top + self.height / 2:g}) rotate(-90)"
         return "".join([*drawn, words("text", y_title, class_="axis middle", transform=turned)])
+
+
+def _share(value: float, ends: Range, logit: bool) -> float:
+    """How far along an axis a value lies, from 0 to 1 on a logit axis."""
+    low, high = ends
+    if not logit:
+        return (value - low) / (high - low)
+    inside = min(max(value, low), high)
+    at, start, stop = (math.log(each / (1 - each)) for each in (inside, low, high))
+    return (at - start) / (stop - start)
+
+
+def marks(ends: Range, logit: bool = False) -> dict[float, str]:
+    """The labels of an axis by value."""
+    if not logit:
+        return {value: f"{value:.6g}" for value in ticks(*ends)}
+    return {value: _odds_text(value) for value in ticks_of(*ends)}
+
+
+def _odds_text(p: float) -> str:
+    """0.001, 10⁻⁴, 0.999, 1−10⁻⁴."""
+    power = round(math.log10(min(p, 1 - p)))
+    if power > -4:
+        return f"{p:g}"
+    return ("10" if p < 0.5 else "1−10") + str(power).translate(SUPERSCRIPT)
 
 
 def round_step(span: float) -> float:

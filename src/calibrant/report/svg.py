@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
+from calibrant.kernels.logits import sigmoid
 from calibrant.plot.content import bar_heights
+from calibrant.plot.logit_axes import span_of
 from calibrant.report.markup import tag, words
 from calibrant.report.plane import POINT_RADIUS, TOP, TOUCH, UNIT, Plane, Range, picture, round_step, with_numbers
 from calibrant.results import BinTable, Curve, number
 
 HEIGHT = 516.0
-LEFT, SIDE = 50.0, 382.0
+LEFT, SIDE = 66.0, 366.0
+SCALES = ("linear", "logit")
 STRIP_GAP, STRIP = 10.0, 48.0
 
 LOW_HEIGHT, FORECAST_LEFT, ACROSS, DOWN = 340.0, 68.0, 370.0, 256.0
@@ -30,33 +33,85 @@ NARROW = 1e-6
 """Values this close to each other still get an axis of some length."""
 
 
-def reliability_svg(curve: Curve, among: Sequence[Curve], *, bins: BinTable, title: str, key: str) -> str:  # noqa: ARG001
-    """Predicted against observed on the unit square, with the histogram of predictions below.
+ODDS_END = 1e-5
+"""Logit axes go no farther than this from 0 and 1."""
+
+LARGEST = 8.0
+"""Radius of the largest point."""
+
+MANY_POINTS, HOVERED = 30, 25
+"""A curve of more points is drawn as a line with a band, and shows the numbers of so many places."""
+
+Views = Mapping[str, Mapping[str, Curve]]
+"""Curves by what they are about and how they were made."""
+
+
+def reliability_svg(
+    views: Views, *, bins: BinTable | None, title: str, key: str, scales: Sequence[str] = SCALES
+) -> str:
+    """Predicted against observed, every curve on every scale, of which the first is shown; a script can switch.
 
     Parameters
     ----------
-    curve
-        Mean predictions and observed rates per bin.
-    among
-        The curves that it is drawn beside.
+    views
+        The curves, by question and by estimator.
     bins
-        The bins of the histogram.
+        The bins of the histogram of predictions below; None: no histogram.
     title
         What the drawing is called.
     key
         Makes the ids of the drawing unique on the page.
+    scales
+        `linear` and `logit`, or one of them.
     """
-    square = Plane(LEFT, TOP, SIDE, SIDE)
-    strip = Plane(LEFT, square.bottom + STRIP_GAP, SIDE, STRIP)
-    drawn = [
-        square.axes("predicted probability", "observed frequency", floor=strip.bottom),
-        _gap_to_diagonal(square, curve, key),
-        square.line(0, 0, 1, 1, "ideal"),
-        _bars(strip, bins),
-        square.curve(curve.x, curve.y),
-        *(_point(square, curve, i, curve.x[i]) for i in range(len(curve.x))),
-    ]
-    return picture("".join(drawn), HEIGHT, _description(curve), title=title, key=key)
+    every = [curve for curves in views.values() for curve in curves.values()]
+    planes = {scale: _square(scale, every) for scale in scales}
+    strip = Plane(LEFT, TOP + SIDE + STRIP_GAP, SIDE, STRIP)
+    drawn, first = [_halves(next(iter(planes.values())), key)], True
+    for scale, plane in planes.items():
+        counted = bins is not None and not plane.logit_x  # areas of bars are rows on the linear scale only
+        axes = plane.axes("predicted probability", "observed frequency", floor=strip.bottom if counted else None)
+        axes += plane.line(plane.x_range[0], plane.y_range[0], plane.x_range[1], plane.y_range[1], "ideal")
+        axes += _bars(strip, bins) if counted and bins is not None else ""
+        drawn.append(_variant(axes, not first, scale=scale))
+        for question, curves in views.items():
+            for made, curve in curves.items():
+                drawn.append(
+                    _variant(_drawn_curve(plane, curve, key), not first, scale=scale, question=question, made=made)
+                )
+                first = False
+    height = HEIGHT if bins else HEIGHT - STRIP - STRIP_GAP
+    return picture("".join(drawn), height, _description(every[0]), title=title, key=key)
+
+
+def _variant(drawn: str, hidden: bool, **of: str) -> str:
+    """A part of the drawing that is shown, or could be."""
+    data = {f"data_{name}": text for name, text in of.items()}
+    return tag("g", drawn, **data, **({"hidden": ""} if hidden else {}))
+
+
+def _square(scale: str, curves: Sequence[Curve]) -> Plane:
+    """The unit square, or as much of it as the curves need on a logit scale."""
+    if scale == "linear":
+        return Plane(LEFT, TOP, SIDE, SIDE)
+    x, y = (np.concatenate([getattr(each, name) for each in curves]) for name in ("x", "y"))
+    low, high = np.clip(sigmoid(np.array(span_of(x, y))), ODDS_END, 1 - ODDS_END).tolist()
+    return Plane(LEFT, TOP, SIDE, SIDE, (low, high), (low, high), True, True)
+
+
+def _drawn_curve(plane: Plane, curve: Curve, key: str) -> str:
+    """A curve with its gap to the diagonal, and its points or its band."""
+    drawn = _gap_to_diagonal(plane, curve, key)
+    if len(curve.x) <= MANY_POINTS:
+        return (
+            drawn
+            + plane.curve(curve.x, curve.y)
+            + "".join(_point(plane, curve, i, curve.x[i]) for i in range(len(curve.x)))
+        )
+    band = f"{plane.points(curve.x, curve.low)} {plane.points(curve.x[::-1], curve.high[::-1])}"
+    drawn += tag("polygon", points=band, class_="band ribbon") + plane.curve(curve.x, curve.y)
+    places = np.unique(np.linspace(0, len(curve.x) - 1, HOVERED).astype(int)).tolist()
+    return drawn + "".join(_point(plane, curve, i, curve.x[i], bare=True) for i in places)
 
 
 def rows_svg(curve: Curve, among: Sequence[Curve], *, title: str, key: str) -> str:
@@ -98,15 +153,21 @@ def value_range(curves: Sequence[Curve]) -> Range:
     return max(0.0, low), min(1.0, high)
 
 
+def _halves(plane: Plane, key: str) -> str:
+    """Below and above the diagonal: what is predicted too high and too low."""
+    (x, right), (y, top) = plane.x_range, plane.y_range
+    corners = {"over": (right, y), "under": (x, top)}
+    halves = {name: plane.points((x, a, right), (y, b, top)) for name, (a, b) in corners.items()}
+    return "".join(tag("clipPath", tag("polygon", points=half), id=f"{key}-{name}") for name, half in halves.items())
+
+
 def _gap_to_diagonal(plane: Plane, curve: Curve, key: str) -> str:
     """The area between curve and diagonal, cut along the diagonal into too high and too low."""
     shape = f"{plane.points(curve.x, curve.y)} {plane.points(curve.x[::-1], curve.x[::-1])}"
-    drawn = ""
-    for name, corner in (("over", (1.0, 0.0)), ("under", (0.0, 1.0))):
-        half = plane.points((0.0, corner[0], 1.0), (0.0, corner[1], 1.0))
-        drawn += tag("clipPath", tag("polygon", points=half), id=f"{key}-{name}")
-        drawn += tag("polygon", points=shape, class_=f"gap {name}", clip_path=f"url(#{key}-{name})")
-    return drawn
+    return "".join(
+        tag("polygon", points=shape, class_=f"gap {name}", clip_path=f"url(#{key}-{name})")
+        for name in ("over", "under")
+    )
 
 
 def _bars(strip: Plane, bins: BinTable) -> str:
@@ -117,16 +178,19 @@ def _bars(strip: Plane, bins: BinTable) -> str:
     return bars + title + strip.line(0, 0, 1, 0, "floor")
 
 
-def _point(plane: Plane, curve: Curve, i: int, at: float, behind: str = "") -> str:
-    """One bin: its interval, its point and, while the pointer is on it, its numbers."""
+def _point(plane: Plane, curve: Curve, i: int, at: float, behind: str = "", bare: bool = False) -> str:
+    """One bin: its interval, its point and, while the pointer is on it, its numbers; bare: of a place on a line."""
     low, high = float(curve.low[i]), float(curve.high[i])
     share = float(curve.support[i] / curve.support.sum())
-    interval = plane.line(at, low, at, high, "interval") if math.isfinite(low) and math.isfinite(high) else ""
-    radius = max(POINT_RADIUS * math.sqrt(share * len(curve.x)), 1.2)
-    dot = tag("circle", cx=plane.x(at), cy=plane.y(curve.y[i]), r=radius, class_="dot")
-    known = f" ({number(low)} – {number(high)})" if math.isfinite(low) else ""
-    facts = f"predicted {number(curve.x[i])}, observed {number(curve.y[i])}{known}"
-    return with_numbers(behind + interval + dot, f"{facts}, {100 * share:.1f} % of rows")
+    known = math.isfinite(low) and math.isfinite(high) and not bare
+    interval = plane.line(at, low, at, high, "interval") if known else ""
+    radius = min(max(POINT_RADIUS * math.sqrt(share * len(curve.x)), 1.2), LARGEST)
+    dot = tag(
+        "circle", cx=plane.x(at), cy=plane.y(curve.y[i]), r=6 if bare else radius, class_="touch" if bare else "dot"
+    )
+    ends = f" ({number(low)} – {number(high)})" if math.isfinite(low) else ""
+    facts = f"predicted {number(curve.x[i])}, observed {number(curve.y[i])}{ends}"
+    return with_numbers(behind + interval + dot, facts if bare else f"{facts}, {100 * share:.1f} % of rows")
 
 
 def _column(plane: Plane, curve: Curve, i: int, start: float, end: float) -> str:

@@ -22,7 +22,6 @@ from calibrant.estimate.score_bound import root_brier
 from calibrant.estimate.smooth import smooth_error
 from calibrant.estimate.sweep import sweep_error
 from calibrant.forecasts import Forecasts
-from calibrant.interval import wilson
 from calibrant.options import checked
 from calibrant.predictions import MultilabelPredictions, Predictions, StatePredictions, admit, cluster_kind
 from calibrant.problems import InputError
@@ -44,6 +43,7 @@ from calibrant.state.state import State
 from calibrant.types import Cluster
 from calibrant.verbs.all_classes import judged_apart, judged_classes
 from calibrant.verbs.class_findings import ClassFindings
+from calibrant.verbs.curves import binned_curve
 from calibrant.verbs.faults import Fault, fault_of
 from calibrant.verbs.verdicts import Found, impossible_words
 
@@ -242,7 +242,6 @@ def diagnose(
     test, classes, cautions = _tested(predictions, chosen, cluster, whole)
     by_key = keyed(estimates)
     bins = next(e for e in estimates if "equal-mass" in str(e.settings.get("bins"))).parts["bins"]
-    low, high = wilson(bins.label_rate, bins.rows, 0.95)
     found = _found(predictions, chosen, by_key, test, classes, not isinstance(labels, State))
     return Diagnosis(
         name=name,
@@ -250,7 +249,7 @@ def diagnose(
         view=chosen,
         n_classes=predictions.n_classes,
         estimates=tuple(estimates),
-        curve=Curve(bins.mean_prob, bins.label_rate, low, high, bins.weight / bins.weight.sum()),
+        curve=binned_curve(bins),
         bins=bins,
         calibrated=found.calibrated,
         verdict=found.verdict(),

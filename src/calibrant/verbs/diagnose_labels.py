@@ -11,12 +11,11 @@ import numpy as np
 from calibrant.bins import EqualMass, EqualWidth
 from calibrant.estimate.binned import binned_error
 from calibrant.estimate.cumulative import ks_error
-from calibrant.interval import wilson
 from calibrant.predictions import MultilabelPredictions, Predictions
 from calibrant.results import Estimate, TestResult, number, p_words
-from calibrant.results.tables import Curve
 from calibrant.verbs.all_classes import FEWER_PER_CLASS, tested_apart
 from calibrant.verbs.class_findings import ClassFindings, findings_of
+from calibrant.verbs.curves import binned_curve
 from calibrant.verbs.diagnose import ALARMS, Diagnosis, Measure, cautions_of, diagnose, measured, row_cautions
 from calibrant.verbs.verdicts import MORE_ROWS, NEVER_ZERO, NO_ERROR_SEEN, accused, is_weak
 
@@ -58,7 +57,6 @@ def diagnose_labels(
     test, classes, cautions = _judged(predictions, cluster)
     shown = predictions.event(("class", classes.classes[0]))  # the label that is most clearly wrong
     bins = EqualMass(15).collect(shown).table()
-    low, high = wilson(bins.label_rate, bins.rows, 0.95)
     calibrated, impossible = (False if test.rejects(ALARMS) else None), _impossible(predictions)
     return Diagnosis(
         name=name,
@@ -66,7 +64,7 @@ def diagnose_labels(
         view=chosen,
         n_classes=predictions.n_classes,
         estimates=tuple(estimates),
-        curve=Curve(bins.mean_prob, bins.label_rate, low, high, bins.weight / bins.weight.sum()),
+        curve=binned_curve(bins),
         bins=bins,
         calibrated=calibrated,
         verdict=f"{_finding(calibrated, impossible, predictions, test, classes)}. {_numbers(estimates[0], test)}",

@@ -1,0 +1,91 @@
+"""The first paragraph of a report, for somebody who has never heard of calibration."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant.results import Estimate, looked_up, p_words
+from calibrant.verbs.diagnose import Diagnosis
+from calibrant.verbs.diagnose_regression import ForecastDiagnosis
+from calibrant.verbs.verdicts import is_weak
+
+REPAIR = (
+    "What to do: fit a correction (a recalibration map) on labelled cases that the model was not trained on, and check it on "
+    "other cases before it is used."
+)
+LEAVE = "What to do: nothing needs to be repaired that these data show."
+TEST_MORE = "What to do: look at other cases before anything is changed."
+
+
+def plain_words(found: Diagnosis | ForecastDiagnosis) -> str:
+    """What was found and what to do, without a technical term.
+
+    Parameters
+    ----------
+    found
+        The diagnosis.
+    """
+    if isinstance(found, ForecastDiagnosis):
+        return _of_forecasts(found)
+    asked = "A model is calibrated if what it calls 70 % likely happens 70 % of the time."
+    means = f"{asked} {_means(found)}"
+    if found.calibrated is None:
+        return f"{means} {_not_seen(found)}"
+    error = _error(found)
+    size = (
+        f" Its probabilities are off by {_points(error.value)} on average{_between(error)}."
+        if error is not None
+        else ""
+    )
+    chance = "" if found.test is None else f" That is not chance ({p_words(found.test.p_value, found.test.least_p)})."
+    if found.test is not None and is_weak(found.test.p_value, found.test.least_p):
+        chance = f" Chance would look as bad now and then ({p_words(found.test.p_value, found.test.least_p)})."
+        return f"{means}{size}{chance} {TEST_MORE}"
+    return f"{means}{size}{chance} Do not take them at face value as they are. {REPAIR}"
+
+
+def _means(found: Diagnosis) -> str:
+    """What was predicted and what happened, on average."""
+    share = found.curve.support / found.curve.support.sum()
+    predicted, observed = float(np.dot(share, found.curve.x)), float(np.dot(share, found.curve.y))
+    if found.view == "top":
+        return f"This one is {_percent(predicted)} sure of its answers on average, and {_percent(observed)} of them are right."
+    what = "the event" if found.view == "binary" else "the label" if found.view == "classwise" else found.view
+    about = f"{what}{found.about}"
+    return f"This one gives {about} a probability of {_percent(predicted)} on average, and it occurs in {_percent(observed)} of the cases."
+
+
+def _not_seen(found: Diagnosis) -> str:
+    error = _error(found)
+    most = ""
+    if error is not None and error.interval is not None:
+        most = f" That is no proof: an average error of up to {_points(error.interval.high)} could be hidden in them."
+    cases = f"These {found.n:,} cases show no error in its probabilities."
+    return f"{cases}{most} {LEAVE} If smaller errors would matter, collect more cases."
+
+
+def _error(found: Diagnosis) -> Estimate | None:
+    results = found.results()
+    return looked_up("calibration_error", results) if "calibration_error" in results else results.get("ece")
+
+
+def _between(error: Estimate) -> str:
+    if error.interval is None:
+        return ""
+    return f" (with 95 % confidence between {100 * error.interval.low:.2g} and {100 * error.interval.high:.2g})"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _points(error: float) -> str:
+    return f"{100 * error:.2g} percentage points"
+
+
+def _of_forecasts(found: ForecastDiagnosis) -> str:
+    asked = "Forecasts are calibrated if 90 % intervals hold the outcome 90 % of the time, and so at every level."
+    if found.calibrated is None:
+        return f"{asked} These {found.n:,} cases show no error. {LEAVE}"
+    finding = found.verdict.partition(". ")[0].rstrip(".")
+    return f"{asked} These are not: {finding[:1].lower()}{finding[1:]}. Do not take their intervals at face value. {REPAIR}"
