@@ -28,10 +28,16 @@ from calibrant.problems import InputError
 @opt.column_options()
 @opt.column_options(*opt.GAUSSIAN_OPTIONS)
 @opt.column_options(*opt.MANY_OPTIONS, hidden=True)
-@opt.force
+@opt.report
 @opt.as_json
 def recalibrate(
-    file: Path, output: Path | None, method: str | None, force: bool, as_json: bool, **columns: Any
+    file: Path,
+    output: Path | None,
+    method: str | None,
+    report: Path | None,
+    force: bool,
+    as_json: bool,
+    **columns: Any,
 ) -> None:
     """Fit a map that recalibrates the model's probabilities, and save it.
 
@@ -53,6 +59,7 @@ def recalibrate(
     fitted, source = fit(file, columns if named is None else named, method or "auto")
     if output is not None:
         fitted.save(output, overwrite=force)
+    write_report(report, force, None, source, fitted=fitted)
     if as_json:
         say_json(fitted, source)
         return

@@ -22,7 +22,7 @@ from calibrant.verbs.where import Where
 
 ESTIMATORS = ("estimator", "clinical estimator", "forecast estimator")
 
-ALWAYS = (
+TESTED = (
     "A p-value is the probability that a calibrated model shows evidence as strong as this or stronger; it comes from labels redrawn from the "
     "predictions, which are held fixed, and is exact at every sample size (Barnard 1963). Tests that are reported together share one "
     "rate of false alarms of 5 % (Westfall & Young 1993)."
@@ -36,7 +36,8 @@ OF_CLASSES = (
 )
 OF_FORECASTS = (
     "Calibration was assessed on {n:,} {kind} forecasts by the probability integral transform (Dawid 1984; Gneiting, Balabdaoui, Raftery "
-    "2007): for calibrated forecasts the label lies below the quantile of level q with probability q, for every q."
+    "2007): for calibrated forecasts the label lies below the quantile of level q with probability q, for every q. How each p-value was "
+    "found stands beside it; those that are adjusted hold for all tests at once (Holm)."
 )
 OF_ANSWERS: dict[type, str] = {
     Where: (
@@ -120,8 +121,8 @@ def closing_parts(answers: tuple[Answer, ...], origin: Origin | None, left_out: 
     paragraphs = [each for each in map(_method, answers) if each]
     if not paragraphs:
         return parts
-    tested = any(getattr(each, "test", None) or getattr(each, "tests", None) for each in answers)
-    text = [*paragraphs, *([ALWAYS] if tested else []), f"Computed with calibrant {calibrant.__version__}."]
+    tested = any(isinstance(each, Diagnosis) and each.test is not None for each in answers)
+    text = [*paragraphs, *([TESTED] if tested else []), f"Computed with calibrant {calibrant.__version__}."]
     return [*parts, Part("Methods, to quote", "".join(words("p", each) for each in text) + _references(text, answers))]
 
 

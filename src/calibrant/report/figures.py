@@ -21,6 +21,7 @@ from calibrant.report.svg import (
     rows_svg,
     spread_svg,
 )
+from calibrant.report.wording import about_confidence
 from calibrant.results import Answer, Line, Table
 from calibrant.results.tables import Curve, bin_rows
 from calibrant.verbs.answers import AnswerReport
@@ -241,7 +242,7 @@ DRAWN: dict[type, Any] = {
 
 def class_keys(diagnosis: Any) -> dict[str, str]:
     """The colours, in the words of the view."""
-    sure = diagnosis.view == "top"
+    sure = about_confidence(diagnosis)
     over, under = ("over-confident", "under-confident") if sure else ("predicted too high", "predicted too low")
     line = tag("line", x1=0, x2=22, y1=7, y2=7, class_="predicted")
     return {"predicted": line, over: BLOCK(class_="gap over"), under: BLOCK(class_="gap under")}

@@ -33,7 +33,7 @@ NARROW = 1e-6
 """Values this close to each other still get an axis of some length."""
 
 
-ODDS_END = 1e-5
+ODDS_END = 1e-6
 """Logit axes go no farther than this from 0 and 1."""
 
 LARGEST = 8.0
@@ -94,8 +94,8 @@ def _square(scale: str, curves: Sequence[Curve]) -> Plane:
     """The unit square, or as much of it as the curves need on a logit scale."""
     if scale == "linear":
         return Plane(LEFT, TOP, SIDE, SIDE)
-    x, y = (np.concatenate([getattr(each, name) for each in curves]) for name in ("x", "y"))
-    low, high = np.clip(sigmoid(np.array(span_of(x, y))), ODDS_END, 1 - ODDS_END).tolist()
+    values = np.concatenate([part for each in curves for part in (each.x, each.y)])
+    low, high = np.clip(sigmoid(np.array(span_of(values))), ODDS_END, 1 - ODDS_END).tolist()
     return Plane(LEFT, TOP, SIDE, SIDE, (low, high), (low, high), True, True)
 
 

@@ -13,6 +13,7 @@ REPAIR = (
     "What to do: fit a correction (a recalibration map) on labelled cases that the model was not trained on, and check it on "
     "other cases before it is used."
 )
+DISTRUST = "Do not take them at face value as they are."
 LEAVE = "What to do: nothing needs to be repaired that these data show."
 TEST_MORE = "What to do: look at other cases before anything is changed."
 
@@ -32,23 +33,31 @@ def plain_words(found: Diagnosis | ForecastDiagnosis) -> str:
     if found.calibrated is None:
         return f"{means} {_not_seen(found)}"
     error = _error(found)
-    size = (
-        f" Its probabilities are off by {_points(error.value)} on average{_between(error)}."
-        if error is not None
-        else ""
-    )
-    chance = "" if found.test is None else f" That is not chance ({p_words(found.test.p_value, found.test.least_p)})."
-    if found.test is not None and is_weak(found.test.p_value, found.test.least_p):
-        chance = f" Chance would look as bad now and then ({p_words(found.test.p_value, found.test.least_p)})."
-        return f"{means}{size}{chance} {TEST_MORE}"
-    return f"{means}{size}{chance} Do not take them at face value as they are. {REPAIR}"
+    size = "" if error is None else f" Its probabilities are off by {_points(error.value)} on average{_between(error)}."
+    if found.test is None:
+        return f"{means}{size} {DISTRUST} {REPAIR}"
+    p = p_words(found.test.p_value, found.test.least_p)
+    if is_weak(found.test.p_value, found.test.least_p):
+        return f"{means}{size} Chance would look as bad now and then ({p}). {TEST_MORE}"
+    return f"{means}{size} Chance does not explain the finding above ({p}). {DISTRUST} {REPAIR}"
+
+
+def about_confidence(found: Diagnosis) -> bool:
+    """Is the question how sure the model is of its own answer?
+
+    Parameters
+    ----------
+    found
+        The diagnosis; its verdict gives a mean confidence then.
+    """
+    return found.view == "top" or "Mean confidence" in found.verdict
 
 
 def _means(found: Diagnosis) -> str:
     """What was predicted and what happened, on average."""
     share = found.curve.support / found.curve.support.sum()
     predicted, observed = float(np.dot(share, found.curve.x)), float(np.dot(share, found.curve.y))
-    if found.view == "top":
+    if about_confidence(found):
         return f"This one is {_percent(predicted)} sure of its answers on average, and {_percent(observed)} of them are right."
     what = "the event" if found.view == "binary" else "the label" if found.view == "classwise" else found.view
     about = f"{what}{found.about}"
@@ -87,5 +96,4 @@ def _of_forecasts(found: ForecastDiagnosis) -> str:
     asked = "Forecasts are calibrated if 90 % intervals hold the outcome 90 % of the time, and so at every level."
     if found.calibrated is None:
         return f"{asked} These {found.n:,} cases show no error. {LEAVE}"
-    finding = found.verdict.partition(". ")[0].rstrip(".")
-    return f"{asked} These are not: {finding[:1].lower()}{finding[1:]}. Do not take their intervals at face value. {REPAIR}"
+    return f"{asked} These are not, and chance does not explain it. {DISTRUST} {REPAIR}"

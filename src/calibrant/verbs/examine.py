@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -221,8 +222,12 @@ class _Parts:
         return audit(self.predictions, groups=groups, view=self.found.view)
 
     def _repairs(self) -> Answer | None:
-        few = FEW if self.predictions.is_binary else FEWEST
-        if n_units(self.predictions) < few or self.predictions.soft:
+        rows = self.predictions
+        if rows.groups is not None and not self.cluster:  # segments, not clusters: they need not stay in one fold
+            rows = copy(rows)
+            rows.groups = None
+        if rows.soft or n_units(rows) < (FEW if rows.is_binary else FEWEST):
+            self.left_out.append("Repairs were not tried: rows, or groups, are too few to judge one by the others.")
             return None
         more = "calibrant recalibrate VALIDATION_FILE -o map.json tries them all"
         if self.numbers > MOST_TRIED and not self.full:
@@ -235,7 +240,7 @@ class _Parts:
             names = (*names, PER_CLASS)
         if not self.full:
             self.left_out.append(f"Only the quick repairs were tried: {more}, and so does examine(…, full=True).")
-        return held_out_repairs(self.predictions, names, self.cluster)
+        return held_out_repairs(rows, names, self.cluster)
 
     def _plan(self) -> Answer | None:
         if self.predictions.soft or (self.numbers > MOST_PLANNED and not self.full):
