@@ -214,8 +214,11 @@ def _audit(found: Audit, key: str) -> str:
 
 def _repairs(found: Comparisons, key: str) -> str:
     title = "Change of the score by each repair"
-    kept = {name: each.difference for name, each in found.ranked().items()}
-    rows = [(name, e.value, e.interval and e.interval.low, e.interval and e.interval.high) for name, e in kept.items()]
+    rows = []
+    for name, each in found.ranked().items():
+        interval = each.difference.interval
+        ends = (None, None) if interval is None else (interval.low, interval.high)
+        rows.append((name, each.difference.value, *ends))
     note = "Left of the line is better. Intervals hold for all candidates at once"
     return figure(title, note, forest_svg(rows, "after − before", title=title, key=key))
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from calibrant.kernels.logits import sigmoid
 from calibrant.plot.logit_axes import span_of
-from calibrant.report.markup import words
-from calibrant.report.plane import WIDTH, Plane, Range, picture, tag, with_numbers
-from calibrant.report.svg import LOW_HEIGHT, MARGIN, ODDS_END, plane_of, sigmoid
+from calibrant.report.markup import tag, words
+from calibrant.report.plane import WIDTH, Plane, Range, picture, with_numbers
+from calibrant.report.svg import LOW_HEIGHT, MARGIN, ODDS_END, plane_of
 from calibrant.results import Line, number
 
 CROWDED, NEAR = 0.5, 0.05

@@ -154,7 +154,11 @@ def examine(
     predictions = labels if forecasts else admit(labels, probs, counts=counts, weights=weights)
     asked = {} if forecasts else {"view": view, "cluster": cluster}
     found: Any = diagnose(predictions, name=name, measures=measures, **asked)
-    settings = {"seed": "0, or the content of the rows", "view": getattr(found, "view", ""), "full": full or ""}
+    settings: dict[str, Any] = {
+        "seed": "0, or the content of the rows",
+        "view": getattr(found, "view", ""),
+        "full": full or "",
+    }
     origin = origin_of(predictions, **settings)
     if forecasts or isinstance(predictions, StatePredictions | MultilabelPredictions):
         return Examination(found, given, (), origin)
