@@ -143,9 +143,9 @@ def test_links_are_moved_with_their_page():
 
 def test_public_names_are_linked_to_the_reference():
     made = docs_site.linked(
-        "`cal.ece` and `ece`, `nothing`\n\n# `ece`\n```\n`ece`\n```", "howto/x.md", {"ece": "estimators.md#ece"}
+        "`cal.ece(y, p)` and `ece`, `nothing`\n\n# `ece`\n```\n`ece`\n```", "howto/x.md", {"ece": "estimators.md#ece"}
     )
-    assert made == "[`cal.ece`](../api/estimators.md#ece) and `ece`, `nothing`\n\n# `ece`\n```\n`ece`\n```"
+    assert made == "[`cal.ece(y, p)`](../api/estimators.md#ece) and `ece`, `nothing`\n\n# `ece`\n```\n`ece`\n```"
 
 
 def test_the_source_of_the_site(tmp_path):

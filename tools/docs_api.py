@@ -205,7 +205,7 @@ def _item(texts: dict[str, str]) -> Any:
 def _section(title: str, body: str) -> list[str]:
     body = body.strip("\n")
     if title == "Examples":
-        return ["```python", inspect.cleandoc(body), "```"]
+        return ["```pycon", inspect.cleandoc(body), "```"]
     facts = re.findall(r"^([A-Z][\w ]*): (.*(?:\n(?![A-Z][\w ]*: ).*)*)", body, re.MULTILINE)
     if title == "Notes" and facts:
         return [f"- {name}: {plain(' '.join(text.split()))}" for name, text in facts]

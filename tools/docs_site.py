@@ -50,7 +50,7 @@ def relinked(text: str, file: str, places: dict[str, str], home: str) -> str:
     return "".join(LINK.sub(moved, part) if outside else part for outside, part in prose(text))
 
 
-NAME = re.compile(r"(?<![\[`\w])`(?:cal\.)?([A-Za-z_]\w*(?:\.\w+)?)(\(\))?`(?![\]`])")
+NAME = re.compile(r"(?<![\[`\w])`(?:cal\.)?([A-Za-z_]\w*(?:\.\w+)?)(\([^`]*\))?`(?![\]`])")
 
 
 def linked(text: str, place: str, anchors: dict[str, str]) -> str:
@@ -94,7 +94,7 @@ def write(folder: Path, home: str) -> int:
         target.parent.mkdir(parents=True, exist_ok=True)
         if file.endswith(".md"):
             text = (ROOT / file).read_text(encoding="utf-8")
-            text = relinked(text, file, places, home)
+            text = relinked(text, file, places, home).replace("```python\n>>>", "```pycon\n>>>")
             target.write_text(linked(text, place, anchors) if file.startswith("docs/") else text, encoding="utf-8")
         else:
             shutil.copyfile(ROOT / file, target)
