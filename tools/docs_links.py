@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from docs_tables import filled, table
+
 ROOT = Path(__file__).parent.parent
 START, QUESTIONS = "docs/index.md", "docs/faq.md"
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^)\s]*?)(?:#([^)\s]*))?\)")
 CODE = re.compile(r"(^```.*?^```|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 ASKED = re.compile(r"^- \*\*(.+?)\*\*(.*(?:\n  .*)*)", re.MULTILINE)
-MARKS = ("<!-- paths: made by tools/make_docs.py -->", "<!-- end of paths -->")
 
 
 def prose(text: str) -> Iterator[tuple[bool, str]]:
@@ -78,7 +79,7 @@ def clicks(start: str = START, without: str = QUESTIONS) -> dict[str, list[str]]
 
 def questions() -> dict[str, str]:
     """Every question of the FAQ with the page that answers it."""
-    text = (ROOT / QUESTIONS).read_text(encoding="utf-8").split(MARKS[0])[0]
+    text = (ROOT / QUESTIONS).read_text(encoding="utf-8").split("<!-- paths")[0]
     found = {}
     for question, answer in ASKED.findall(text):
         target = LINK.findall(answer)[-1][1]
@@ -90,9 +91,6 @@ def faq() -> str:
     """The FAQ with the way to every answer between its marks."""
     ways = clicks()
     rows = [
-        f"| {question} | {' → '.join(titled(page) for page in ways[target][1:])} |"
-        for question, target in questions().items()
+        (question, " → ".join(titled(page) for page in ways[target][1:])) for question, target in questions().items()
     ]
-    before, rest = (ROOT / QUESTIONS).read_text(encoding="utf-8").split(MARKS[0])
-    made = "\n".join([MARKS[0], "", "| question | pages to click |", "| --- | --- |", *rows, "", MARKS[1]])
-    return before + made + rest.split(MARKS[1])[1]
+    return filled(ROOT / QUESTIONS, {"paths": table(("question", "pages to click"), rows)})

@@ -11,11 +11,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from docs_tables import table
+from docs_tables import filled, table
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "install.md"
-MARKS = ("<!-- sizes: made by tools/install_size.py -->", "<!-- end of sizes -->")
 FOR = {
     "llvmlite": "compiler, for Numba",
     "pyarrow": "files",
@@ -58,9 +57,7 @@ def page(sizes: dict[str, int]) -> str:
     rows = [[name, f"{sizes[name] / 1e6:.1f}", FOR[name]] for name in named]
     rest = sum(size for name, size in sizes.items() if name not in FOR)
     rows += [["others", f"{rest / 1e6:.1f}", ""], ["**all**", f"**{sum(sizes.values()) / 1e6:.0f}**", ""]]
-    before, after = PAGE.read_text(encoding="utf-8").split(MARKS[0])
-    made = [MARKS[0], "", *table(("package", "MB", "for"), rows), "", MARKS[1]]
-    return before + "\n".join(made) + after.split(MARKS[1])[1]
+    return filled(PAGE, {"sizes": table(("package", "MB", "for"), rows)})
 
 
 if __name__ == "__main__":

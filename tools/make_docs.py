@@ -21,7 +21,7 @@ from calibrant.verbs.trust import TRIED
 from docs_figures import FIGURES, rows_of
 from docs_json import fields_of_answers, schema
 from docs_links import faq
-from docs_tables import table
+from docs_tables import filled, table
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -274,7 +274,6 @@ may be calibrated: add them to a score, `LogLoss()(z, y) + 0.5 * MMCELoss()(z, y
 
 
 README = Path(__file__).parent.parent / "README.md"
-MARKS = ("<!-- scoreboard: made by tools/make_docs.py -->", "<!-- end of scoreboard -->")
 
 
 ROWS = {
@@ -290,12 +289,10 @@ def readme() -> str:
     found = {row["estimator"]: row for row in rows_of(SCOREBOARD, "## Norm 1")}
     columns = ("n = 100", "n = 1,000", "n = 10,000")
     made = table(("estimator", *columns), ([ROWS[name], *(found[name][key] for key in columns)] for name in ROWS))
-    before, rest = README.read_text(encoding="utf-8").split(MARKS[0])
-    return before + "\n".join([MARKS[0], "", *made, "", MARKS[1]]) + rest.split(MARKS[1])[1]
+    return filled(README, {"scoreboard": made})
 
 
 POWER = Path(__file__).parent.parent / "studies" / "results" / "power.json"
-POWER_MARKS = ("<!-- power: made by tools/make_docs.py -->", "<!-- end of power -->")
 OURS, FORMER, WARNED = "is_calibrated", "eight other statistics, as jointly ranked", " | warned"
 
 
@@ -325,8 +322,7 @@ def testing() -> str:
     over = sum(each > 15 for each, _ in behind)
     last = f"`is_calibrated` lies {most[0]:.0f} points behind the best test at most ({most[1]}), in {over} of {len(behind)} rows more than 15."
     made = [*lines, "\n".join(table(("wrong how", "`is_calibrated`", "best test", "which"), rows)), last]
-    before, rest = (DOCS / "testing.md").read_text(encoding="utf-8").split(POWER_MARKS[0])
-    return before + "\n\n".join([POWER_MARKS[0], *made, POWER_MARKS[1]]) + rest.split(POWER_MARKS[1])[1]
+    return filled(DOCS / "testing.md", {"power": ["\n\n".join(made)]})
 
 
 def _formulas_found(part: dict[str, Any]) -> list[str]:
@@ -349,16 +345,12 @@ def command_line() -> str:
     from calibrant.cli import main
     from calibrant.cli.group import EXIT_CODES
 
-    page = (DOCS / "command_line.md").read_text(encoding="utf-8")
     commands = [(f"`{name}`", each.short_help) for name, each in main.commands.items()]
-    for mark, made in {
+    made = {
         "commands": table(("command", "what it does"), commands),
-        "exit codes": table(("code", "meaning"), list(EXIT_CODES.items())),
-    }.items():
-        start, end = f"<!-- {mark}: made by tools/make_docs.py -->", f"<!-- end of {mark} -->"
-        before, rest = page.split(start)
-        page = before + "\n\n".join([start, "\n".join(made), end]) + rest.split(end)[1]
-    return page
+        "exit codes": table(("code", "meaning"), EXIT_CODES.items()),
+    }
+    return filled(DOCS / "command_line.md", made)
 
 
 PAGES = {
