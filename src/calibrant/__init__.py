@@ -10,7 +10,7 @@ from calibrant._names import HOMES
 
 __version__ = "0.2.0"
 
-SUBMODULES = ("detect", "extend", "maps", "plot", "regression", "report", "results", "score", "simulate")
+SUBMODULES = ("detect", "extend", "files", "maps", "plot", "regression", "report", "results", "score", "simulate")
 
 __all__ = [*HOMES, *SUBMODULES]  # noqa: PLE0604
 

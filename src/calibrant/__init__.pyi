@@ -3,8 +3,8 @@
 # fmt: off
 # ruff: noqa: I001
 from calibrant import (
-    detect as detect, extend as extend, maps as maps, plot as plot, regression as regression, report as report,
-    results as results, score as score, simulate as simulate
+    detect as detect, extend as extend, files as files, maps as maps, plot as plot, regression as regression,
+    report as report, results as results, score as score, simulate as simulate
 )
 from calibrant.bins import Edges as Edges, EqualMass as EqualMass, EqualWidth as EqualWidth
 from calibrant.detect import calibration_test as calibration_test, is_calibrated as is_calibrated

@@ -26,7 +26,7 @@ def penalties(own, rest, bias):
 
 def slopes(data, found, centre, penalty):
     """Of the penalised loss in all K(K + 1) parameters."""
-    _, slope = value_and_slope(data, found.at, moments_of(data, centre))
+    slope = value_and_slope(data, found.at)[1] - moments_of(data, centre)
     return slope + 2 * penalty.packed() * (found.at.packed() - centre.packed())
 
 

@@ -99,14 +99,29 @@ def scan_lake(file: Path, columns: dict[str, Any], **options: Any) -> tuple[Any,
     """A state of files, or one for each segment; what a state cannot hold is refused."""
     from calibrant.verbs.scan import scan_with_columns
 
+    named = _of_many_files(columns)
+    normalize = named.pop("normalize", False)
+    return scan_with_columns(file, named, normalize=normalize, **options)
+
+
+def _of_many_files(columns: dict[str, Any]) -> dict[str, Any]:
+    """The columns without those that cannot be used with many files, which are refused."""
     named = dict(columns)
     for name in ("weights", "groups", "soft"):
         if named.pop(name, None) not in (None, False, "none"):
             raise InputError(
                 name, "cannot be used with a pattern, a folder or a checkpoint", "a state does not keep it"
             )
-    normalize = named.pop("normalize", False)
-    return scan_with_columns(file, named, normalize=normalize, **options)
+    return named
+
+
+def batches_of(file: Path, columns: dict[str, Any]) -> files.PredictionBatches | None:
+    """Predictions of several classes in a folder or a pattern of files, to be read in passes; None for all else."""
+    if not is_lake(file) or _is_state(file) or columns.get("checkpoint") is not None or columns.get("pred"):
+        return None
+    named = {name: value for name, value in _of_many_files(columns).items() if value is not None}
+    found = files.read_batches(file, **named)
+    return found if next(iter(found)).n_classes > 2 else None
 
 
 def read_after(file: Path, columns: dict[str, Any]) -> tuple[cal.Predictions, Source]:

@@ -12,7 +12,18 @@ import calibrant as cal
 from calibrant import files
 from calibrant.cli import forecasts
 from calibrant.cli import options as opt
-from calibrant.cli.data import Source, load_class_map, order_of, read, read_after, say, say_json, show, write_report
+from calibrant.cli.data import (
+    Source,
+    batches_of,
+    load_class_map,
+    order_of,
+    read,
+    read_after,
+    say,
+    say_json,
+    show,
+    write_report,
+)
 from calibrant.cli.group import failed, main
 from calibrant.problems import InputError
 
@@ -51,6 +62,7 @@ def recalibrate(
       calibrant recalibrate valid.npz --method platt -o map.json
       calibrant recalibrate valid.npz --method temperature --json > map.json
       calibrant recalibrate valid.csv --label price --mean mu --std sigma -o map.json
+      calibrant recalibrate 'lake/*.parquet' --method temperature -o map.json
     """
     if output is None and not as_json:
         raise click.UsageError("Say where to save the map: -o map.json. Or print it with --json.")
@@ -72,7 +84,10 @@ def recalibrate(
 
 
 def _fit_classes(file: Path, columns: dict[str, Any], method: str) -> tuple[Any, Source]:
-    """A map of the probabilities in a file, and where they were found."""
+    """A map of the probabilities in a file, and where they were found; of several classes in many files, by passes."""
+    batches = batches_of(file, columns)
+    if batches is not None:
+        return cal.recalibrate(batches, method), Source(str(file))
     predictions, source = read(file, columns)
     if method != "auto":
         return cal.recalibrate(predictions, method), source

@@ -15,6 +15,8 @@ from calibrant.files.reading import read as read
 from calibrant.files.reading import read_features as read_features
 from calibrant.files.reading import read_predicted as read_predicted
 from calibrant.files.reading import read_with_columns as read_with_columns
+from calibrant.files.rereading import PredictionBatches as PredictionBatches
+from calibrant.files.rereading import read_batches as read_batches
 from calibrant.files.saving import write as write
 from calibrant.files.saving import write_columns as write_columns
 from calibrant.files.style import Style as Style

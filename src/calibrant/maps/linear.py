@@ -61,7 +61,7 @@ class VectorScaling(Recipe["LinearMap"]):
     def fit_predictions(self, predictions: Predictions) -> LinearMap:
         """The lowest log loss over 2K parameters."""
         zero, cautions = reading_of_zero(predictions, always=True)
-        space, k = _space(predictions), predictions.n_classes
+        space, k = space_of(predictions), predictions.n_classes
         start = tempered(predictions, diagonal=True)
         factors = Linear(np.full(k, STEADY), np.full(k, STEADY))
         share = prior_share(predictions, self.penalty)
@@ -95,7 +95,7 @@ class _FullMatrix(Recipe["LinearMap"]):
 
     def fit_predictions(self, predictions: Predictions) -> LinearMap:
         """The lowest penalised log loss."""
-        space: Space = "log_probs" if self.recipe == "dirichlet" else _space(predictions)
+        space: Space = "log_probs" if self.recipe == "dirichlet" else space_of(predictions)
         chosen = [self.strength == "cv", self.penalty == "odir" and self.intercept == "cv"]
         check_size(predictions, self.n_folds * len(STRENGTHS) * sum(chosen) * (self.penalty is not None))
         zero, cautions = reading_of_zero(predictions, always=True)
@@ -267,7 +267,8 @@ def one_to_one(weight: Floats, raw: bool = False) -> bool:
     return bool((apart == apart[0]).all()) if raw else bool((apart >= 0).all() or (apart <= 0).all())
 
 
-def _space(predictions: Predictions) -> Space:
+def space_of(predictions: Predictions) -> Space:
+    """Logits of several classes as they are, else log-probabilities."""
     return "log_probs" if predictions.logits is None or predictions.is_binary else "logits"
 
 
@@ -318,9 +319,15 @@ def doubts(predictions: Predictions, found: Found) -> tuple[str, ...]:
     """Warnings about a fit."""
     labels, k = predictions.labels, predictions.n_classes
     counts = soft_shares(predictions).sum(axis=0) if predictions.soft else np.bincount(labels, minlength=k)
-    missing = [name for name, count in zip(predictions.classes, counts, strict=True) if count == 0]
-    warnings = [f"{len(missing)} of {k} classes never occurred (first: {missing[0]!r})"] if missing else []
-    if (predictions.outputs == predictions.outputs[0]).all():
+    same = bool((predictions.outputs == predictions.outputs[0]).all())
+    return outcome_doubts(predictions.classes, counts, found, same)
+
+
+def outcome_doubts(classes: tuple[Any, ...], counts: Array, found: Found, same: bool = False) -> tuple[str, ...]:
+    """The same from how often each class occurred, and whether all predictions are the same."""
+    missing = [name for name, count in zip(classes, counts, strict=True) if count == 0]
+    warnings = [f"{len(missing)} of {len(classes)} classes never occurred (first: {missing[0]!r})"] if missing else []
+    if same:
         warnings.append("all rows have the same prediction: only the frequencies of the classes can be learnt")
     if not found.converged:
         warnings.append("the search did not converge; the last step is returned")

@@ -63,13 +63,18 @@ def _fitted(predictions: Predictions, diagonal: bool) -> StructuredMap:
     total = float(predictions.n if predictions.weights is None else predictions.weights.sum())
     k, mix = predictions.n_classes, 1 / (total + 1)
     x = mixed_logs(base, mix, predictions.outputs, predictions.logits is not None)
-    start = Linear(np.ones(k) if diagonal else np.eye(k), np.zeros(k))
-    off = np.where(np.eye(k) > 0, k / total, k * (k - 1) / total)
-    ridge = Linear(np.full(k, k / total) if diagonal else off, np.full(k, k / total))
+    start, ridge = structured_ridge(k, total, diagonal)
     found = fit(Data(x, *regression_weights(predictions)), start, start, ridge)
     how = Fit(predictions.n, found.loss, found.converged, base.fit.cautions + doubts(predictions, found))
     at = found.at
     return StructuredMap(predictions.classes, predictions.is_binary, how, base, mix, at.weight, at.bias)
+
+
+def structured_ridge(k: int, total: float, diagonal: bool) -> tuple[Linear, Linear]:
+    """No change, where the search starts, and the penalties of a change."""
+    off = np.where(np.eye(k) > 0, k / total, k * (k - 1) / total)
+    ridge = Linear(np.full(k, k / total) if diagonal else off, np.full(k, k / total))
+    return Linear(np.ones(k) if diagonal else np.eye(k), np.zeros(k)), ridge
 
 
 def mixed_logs(base: TemperatureMap, mix: float, predictions: Array, are_logits: bool) -> Floats:

@@ -84,7 +84,7 @@ class Temperature(Recipe["TemperatureMap"]):
         found = self._search(z, gaps + more, predictions.weights)
         if found.at_bound == 2 and (z.max(axis=1) != z.min(axis=1)).any():  # saturated from the start
             found = replace(found, at_bound=3 if share else 1, log_beta=0.0 if share else -math.log(self.bounds[0]))
-        cautions += _cautions(found, self.bounds)
+        cautions += temperature_cautions(found, self.bounds)
         loss = found.loss + math.exp(found.log_beta) * float(np.average(more, weights=predictions.weights))
         fit = Fit(predictions.n, max(loss, 0.0), found.converged, cautions)
         return TemperatureMap(predictions.classes, predictions.is_binary, fit, math.exp(-found.log_beta), zero)
@@ -128,7 +128,8 @@ class TemperatureMap(CalibrationMap):
         return ranked_as(inside(probabilities(self.new_logits(z))), predictions)
 
 
-def _cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ...]:
+def temperature_cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ...]:
+    """What is to be said of a search that ended at a bound, or did not end."""
     smaller = "every row is fitted better the smaller T is; stopped at the bound"
     at_bound = {
         1: f"{smaller} {bounds[0]:g}. Use more validation data",

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any, overload
 
 from calibrant.arrays import common_index
+from calibrant.files.rereading import PredictionBatches
 from calibrant.forecasts import Forecasts
 from calibrant.maps import CalibrationMap, Multicalibration, RegressionMap, Segmented, recipe_of
+from calibrant.maps.passes import fit_batches
 from calibrant.methods import methods
 from calibrant.options import checked
 from calibrant.predictions import Predictions, admit
@@ -47,7 +49,9 @@ def recalibrate(
     labels, probs
         Outcomes of validation data first, then predicted probabilities; or one
         `Predictions`, or Gaussian forecasts of a real number; or a state from `collect`,
-        for maps of one event.
+        for maps of one event; or batches of files from `files.read_batches`, which are read
+        once for every step of the fit: `"temperature"`, `"vector"`, `"structured_vector"`
+        (their `"auto"`) and `"structured_matrix"`.
     method
         A name or a recipe such as `Temperature(bounds=(0.1, 10))`. `"auto"` tries the
         maps that suit the data, leaving the predictions alone among them, and averages
@@ -77,8 +81,13 @@ def recalibrate(
     >>> cal.recalibrate([0, 1, 1, 0, 1], [0.1, 0.9, 0.6, 0.7, 0.8], "platt").method
     'platt'
     """
-    if probs is not None and isinstance(labels, Predictions | State | Forecasts) and is_default(method, "auto"):
+    own = Predictions | State | Forecasts | PredictionBatches
+    if probs is not None and isinstance(labels, own) and is_default(method, "auto"):
         probs, method = None, probs
+    if isinstance(labels, PredictionBatches):
+        if any(each is not None for each in (probs, segments, counts, weights)):
+            raise InputError("labels", "are batches of files, which carry their own columns", advice="Pass them alone")
+        return fit_batches("structured_vector" if is_default(method, "auto") else method, labels)
     of_forecasts = isinstance(labels, Forecasts)
     if segments is not None and isinstance(labels, Forecasts | State):
         what = "forecasts have no maps of segments" if of_forecasts else "a state has no rows that could be in segments"

@@ -11,6 +11,7 @@ many more classes than rows is found in the space of the rows (`few_rows`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +74,15 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """Data that come part by part, in every pass again; their weights add up to 1 over all parts."""
+
+    parts: Callable[[], Iterator[Data]]
+    sample: Data
+    """some rows, from which the curvature is computed"""
+
+
+@dataclass(frozen=True, slots=True)
 class Linear:
     """W `(K, K)` or its diagonal `(K,)`, and b `(K,)`.
 
@@ -114,7 +124,7 @@ class Found:
 
 
 def fit(
-    data: Data,
+    data: Data | Parts,
     start: Linear,
     centre: Linear,
     penalty: Linear,
@@ -132,12 +142,11 @@ def fit(
     """
     import scipy.optimize  # noqa: F401  (its threads are limited too)
 
-    if few_rows(len(data.x), len(start.bias), start.diagonal):
+    if isinstance(data, Data) and few_rows(len(data.x), len(start.bias), start.diagonal):
         return _fit_few(data, start, centre, penalty, prior)
     with one_blas_thread(start.packed().size):
-        moments = moments_of(data, start)
-        less = prior * (moments - _features_times(data.x, _predicted(data), start.diagonal)) if prior else 0.0
-        scale = scale or curvature_of(data, start).scales(penalty)
+        moments, less = _added(data, lambda rows: _moments_and_prior(rows, start, prior))
+        scale = scale or curvature_of(data if isinstance(data, Data) else data.sample, start).scales(penalty)
         origin, one_block = start.packed(), scale.inverse.ndim == 2
         factors, middle = penalty.packed(), centre.packed()
         shared = slice(-1, None) if start.diagonal else slice(None)
@@ -151,7 +160,8 @@ def fit(
 
         def objective(flat: Floats) -> tuple[float, Floats]:
             here = placed(flat)
-            value, slope = value_and_slope(data, here, moments)
+            value, slope = _added(data, lambda rows: value_and_slope(rows, here))
+            slope = slope - moments
             extra, slope_of_extra = _penalised(here, centre, penalty, less)
             return value + extra, scale.slopes(slope + slope_of_extra).ravel()
 
@@ -194,11 +204,31 @@ def loss(data: Data, at: Linear) -> float:
     return _loss_and_shares(data, at)[0]
 
 
-def value_and_slope(data: Data, at: Linear, moments: Floats) -> tuple[float, Floats]:
-    """Mean loss, and its slope in the packed parameters."""
+def value_and_slope(data: Data, at: Linear) -> tuple[float, Floats]:
+    """Mean loss, and its slope in the packed parameters but for the moments of the outcomes."""
     value, share = _loss_and_shares(data, at)
     share *= data.weights[:, None]
-    return value, _features_times(data.x, share, at.diagonal) - moments
+    return value, _features_times(data.x, share, at.diagonal)
+
+
+def _added(data: Data | Parts, each: Callable[[Data], tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Two sums over all rows."""
+    if isinstance(data, Data):
+        return each(data)
+    parts = data.parts()
+    first, second = each(next(parts))
+    for rows in parts:
+        more = each(rows)
+        first, second = first + more[0], second + more[1]
+    return first, second
+
+
+def _moments_and_prior(data: Data, start: Linear, prior: float) -> tuple[Floats, Floats | float]:
+    """Σ w·y·(x, 1), and the prior's linear term."""
+    moments = moments_of(data, start)
+    if not prior:
+        return moments, 0.0
+    return moments, prior * (moments - _features_times(data.x, _predicted(data), start.diagonal))
 
 
 def _loss_and_shares(data: Data, at: Linear) -> tuple[float, Floats]:
