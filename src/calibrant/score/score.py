@@ -163,7 +163,7 @@ class Score(Rule):
         """
         predictions = admit(labels, probs, counts=counts, weights=weights)
         name = "canonical" if view == "canonical" else predictions.view(view)
-        if self.quick is not None and not cluster and self._few_rows(predictions):
+        if self.quick is not None and (cluster is None or cluster is False) and self._few_rows(predictions):
             seen = score_moments(self, predictions, view)
             if np.isfinite(seen.mean):
                 kept = predictions if predictions is labels else predictions.copied()
