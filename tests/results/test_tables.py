@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.results.tables import row_count
+from calibrant.results.tables import number, row_count
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,11 @@ def test_weighted_bins_show_one_digit():
         if table.title == "Bin by bin"
     ]
     assert all(len(row[1].split(".")[1]) == 1 for row in table.rows)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.00001234, "1.23e-05"), (0.5, "0.5000"), (123456.7, "123,457"), (4.2367e152, "4.24e+152"), (-2e12, "-2e+12")],
+)
+def test_numbers_for_people(value, text):
+    assert number(value) == text

@@ -27,6 +27,10 @@ def row_count(n: float) -> str:
     return f"{n:,.0f}" if float(n).is_integer() else f"{n:,.1f}"
 
 
+LARGE = 1e12
+"""A number of this size is written with an exponent."""
+
+
 def number(value: float | None, digits: int = 4) -> str:
     """A number for people: four significant digits below one, no exponent where none is needed.
 
@@ -41,7 +45,7 @@ def number(value: float | None, digits: int = 4) -> str:
         return "–"
     if not math.isfinite(value):
         return str(value)
-    if value and abs(value) < 1e-4:
+    if value and not 1e-4 <= abs(value) < LARGE:
         return f"{value:.{digits - 1}g}"
     return f"{value:.{digits}f}" if abs(value) < 10 else f"{value:,.{2 if abs(value) < 1e4 else 0}f}"
 
