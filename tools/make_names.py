@@ -26,7 +26,7 @@ from calibrant.results import Record
 PACKAGE = Path(calibrant.__file__).parent
 
 LISTED = {
-    "verbs": "assess_answers audit clinical collect compare compare_answers decompose diagnose examine plan plan_validation recalibrate scan trust where",
+    "verbs": "assess_answers audit clinical collect compare compare_answers decompose diagnose examine optimism plan plan_validation recalibrate scan trust where",
     "detect": "calibration_test is_calibrated",
     "infer": "band_of_bins calibration_error_interval classwise_intervals confidence_band consistency_band "
     "cumulative_interval interval_of simultaneous_band squared_error_interval",

@@ -64,6 +64,7 @@ from calibrant.verbs.compare import compare as compare
 from calibrant.verbs.decompose import decompose as decompose
 from calibrant.verbs.diagnose import diagnose as diagnose
 from calibrant.verbs.examine import examine as examine
+from calibrant.verbs.optimism import optimism as optimism
 from calibrant.verbs.planning.plan import plan as plan
 from calibrant.verbs.planning.validation import plan_validation as plan_validation
 from calibrant.verbs.recalibrate import recalibrate as recalibrate

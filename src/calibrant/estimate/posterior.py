@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.infer import calibration_error_interval
+from calibrant.infer.largest_error import least_largest_error
 from calibrant.infer.possible_curves import possible_curves
 from calibrant.inputs import check_choice, check_level
 from calibrant.methods import estimator
@@ -37,8 +38,11 @@ def posterior_error(
     curve beside them; where none of them was wrong, they count as right.
 
     For norms 1 and 2 the interval is that of `calibration_error_interval`, reaching to the
-    value; its coverage is in `studies/results/coverage_error.md`. For `"max"`, and for soft
-    labels, it is the posterior interval. The curve with its band
+    value; its coverage is in `studies/results/coverage_error.md`. For `"max"` its lower end is
+    the larger of two bounds, where that is below the posterior's, which is too large as
+    the largest of noisy distances: that of the RMS error, and mean gaps over windows of
+    predictions. Its upper end is that of the posterior; for soft
+    labels it is the posterior interval. The curve with its band
     is `parts["curve"]`. Curves are drawn with a fixed seed: the same rows give the same
     answer. Its RMSE beside that of binned estimators, for errors in one place, waves and
     few predictions, is in `studies/results/error_estimates.md`. Errors that change sign
@@ -88,13 +92,20 @@ def posterior_error(
     rows = as_predictions(predictions.event(view))
     curves = possible_curves(rows.event("binary"))
     errors = np.sqrt(curves.errors(norm)) if norm == 2 and root else curves.errors(norm)
-    low, value, high = np.quantile(errors, [(1 - level) / 2, 0.5, (1 + level) / 2]).tolist()
+    low, value, high = curves.posterior(errors, level, exact=norm == "max")
     described = {"view": predictions.view(view), "norm": norm, "root": root}
     kind = {1: "", 2: "RMS " if root else "squared ", "max": "largest "}[norm]
     title = f"{kind}calibration error, posterior median"
     parts = {"curve": curves.band(level)}
     interval = Interval(low, high, float(level), "posterior")
-    if norm != "max" and not rows.soft:
+    if norm == "max" and not rows.soft:  # the largest of noisy distances is too large
+        apart = (1 + level) / 2  # each of the two bounds errs half as often
+        bounds = (
+            calibration_error_interval(rows, norm=2, level=apart).low,
+            least_largest_error(rows.event("binary"), apart),
+        )
+        interval = Interval(min(low, max(bounds)), high, float(level), "gaps over windows below, posterior above")
+    elif norm != "max" and not rows.soft:
         tested = calibration_error_interval(rows, norm=norm, level=level)
         ends = (tested.low, tested.high) if norm == 1 or root else (tested.low**2, tested.high**2)
         interval = Interval(min(value, ends[0]), max(value, ends[1]), float(level), tested.method)

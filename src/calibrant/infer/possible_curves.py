@@ -33,12 +33,37 @@ class PossibleCurves:
     found: ErrorCurves
     away: Floats
     """`(draws, cells)`: rate less prediction"""
+    likely: Floats | None = None
+    """likelihood, under each curve, of the rows whose predictions are as good as certain and were right; None if none are"""
 
     def errors(self, norm: int | str) -> Floats:
         """E|c(p) − p|^α of each curve, without a root; for `"max"` the largest distance."""
         away = np.abs(self.away)
         errors: Floats = away.max(axis=1) if norm == "max" else away ** int(norm) @ self.support
         return errors
+
+    def posterior(self, errors: Floats, level: float, exact: bool = False) -> tuple[float, float, float]:
+        """Lower end, median and upper end of an error over the curves.
+
+        The curves come from a Gaussian approximation, which the few rows of a certain prediction
+        that was right do not bend at all: it lets their rate lie anywhere. A mean hardly sees such
+        rows; the largest error is theirs alone, so it needs their exact likelihood.
+
+        Parameters
+        ----------
+        errors
+            One of each curve.
+        level
+            Confidence of the interval.
+        exact
+            Weigh the curves by the likelihood of the rows of certain predictions.
+        """
+        at = [(1 - level) / 2, 0.5, (1 + level) / 2]
+        if exact and self.likely is not None:
+            low, middle, high = np.quantile(errors, at, weights=self.likely, method="inverted_cdf").tolist()
+        else:
+            low, middle, high = np.quantile(errors, at).tolist()
+        return low, middle, high
 
     def error_quantiles(self, share: float) -> Floats:
         """The distance |c(p) − p| that this share of the rows does not exceed, of each curve."""
@@ -73,6 +98,10 @@ def _possible(event: Event) -> PossibleCurves:
     rows, hits = (np.add.reduceat(v, starts) for v in (told.weight, told.hits))
     place = np.clip(log_odds(prob), -limit, limit)
     found = error_curves(place, rows, hits, np.abs(place) == limit)
-    away = sigmoid(found.drawn(DRAWS, np.random.default_rng(0))) - sigmoid(place)
-    away[:, ((prob == 0) | (prob == 1)) & (hits == rows * prob)] = 0.0  # certain, and never wrong: taken at its word
-    return PossibleCurves(prob, weight / weight.sum(), found, away)
+    drawn = found.drawn(DRAWS, np.random.default_rng(0))
+    away = sigmoid(drawn) - sigmoid(place)
+    believed = ((prob == 0) | (prob == 1)) & (hits == rows * prob)  # certain, and never wrong: taken at its word
+    away[:, believed] = 0.0
+    right = (np.abs(place) == limit) & (hits == rows * (place > 0)) & ~believed
+    likely = np.exp(-np.logaddexp(0.0, -np.sign(place[right]) * drawn[:, right]) @ rows[right]) if right.any() else None
+    return PossibleCurves(prob, weight / weight.sum(), found, away, likely)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 import calibrant as cal
 from calibrant import InputError
 from calibrant.estimate.clinical import curve
-from calibrant.infer.possible_curves import possible_curves
+from calibrant.infer.largest_error import least_largest_error
+from calibrant.infer.possible_curves import BEYOND_ONE, possible_curves
 from naive import clinical as naive
 
 FUNCTIONS = (
@@ -47,3 +49,63 @@ def test_quantiles_curve_by_curve(predictions, share):
 def test_shares_are_refused(function):
     with pytest.raises(InputError, match="right or wrong"):
         function(cal.Predictions([0.2, 0.7], [0.3, 0.4], soft=True))
+
+
+def certain_rows(seed, n=400):
+    """Over-confident risks, some of them as good as certain: the largest error is known."""
+    rng = np.random.default_rng(seed)
+    odds = rng.normal(-1.0, 1.5, n)
+    rate, probs = 1 / (1 + np.exp(-odds)), 1 / (1 + np.exp(-2 * odds))
+    return rng.random(n) < rate, probs, np.abs(rate - probs).max()
+
+
+def test_a_few_certain_risks_that_were_right_do_not_make_the_largest_error_unknown():
+    labels, probs, _ = certain_rows(0)
+    labels, probs = np.append(labels, [False] * 6), np.append(probs, [1e-7] * 6)
+    event = cal.Predictions(labels, probs).event("binary")
+    curves = possible_curves(event)
+    assert curves.likely is not None
+    errors = curves.errors("max")
+    plain, exact = curves.posterior(errors, 0.95), curves.posterior(errors, 0.95, exact=True)
+    assert plain[2] > 0.8  # a Gaussian approximation lets six rows without an event have any rate
+    assert exact[2] < 0.5
+    least = 1 / (1 + np.exp(np.log(len(labels)) + BEYOND_ONE))  # predictions below are read as this one
+    certain = probs <= least
+    assert certain.sum() >= 6
+    assert not labels[certain].any()
+    assert probs.max() < 1 - least
+    rate = least + curves.away[:, int(np.argmin(curves.prob))]
+    np.testing.assert_allclose(curves.likely, (1 - rate) ** certain.sum(), rtol=1e-6, atol=1e-12)
+    assert curve.largest_error(labels, probs).interval.high == exact[2]
+
+
+def test_the_lower_end_of_the_largest_error_is_the_larger_of_two_bounds(predictions):
+    event = predictions.event("binary")
+    bounds = cal.calibration_error_interval(predictions, norm=2, level=0.975).low, least_largest_error(event, 0.975)
+    curves = possible_curves(event)
+    low = curves.posterior(curves.errors("max"), 0.95, exact=True)[0]
+    assert curve.largest_error(predictions).interval.low == min(low, max(bounds))
+
+
+def test_no_window_has_a_larger_gap_than_the_largest_error():
+    rng = np.random.default_rng(2)
+    probs = np.repeat([0.2, 0.5, 0.8], 400)
+    labels = rng.random(1200) < np.repeat([0.2, 0.3, 0.8], 400)
+    found = least_largest_error(cal.Predictions(labels, probs).event("binary"), 0.95)
+    hits = int(labels[400:800].sum())
+    windows = 6  # three cells, the two runs of two, and all
+    alone = 0.5 - beta.isf(0.025 / (2 * windows), hits + 1, 400 - hits)  # Clopper and Pearson's upper end of the rate
+    assert found == pytest.approx(alone, abs=1e-12)
+    assert 0.1 < found < 0.2
+    many = cal.Predictions(np.tile(labels, 500), np.tile(probs, 500)).event("binary")
+    assert least_largest_error(many, 0.95) == pytest.approx(0.5 - hits / 400, abs=0.005)
+    assert least_largest_error(cal.Predictions([1], [0.9]).event("binary"), 0.95) == 0
+
+
+@pytest.mark.slow
+def test_the_interval_of_the_largest_error_holds_it():
+    held = []
+    for seed in range(60):
+        labels, probs, truth = certain_rows(seed)
+        held.append(truth in curve.largest_error(labels, probs).interval)
+    assert np.mean(held) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 60)

@@ -11,6 +11,8 @@ import calibrant as cal
 from calibrant import InputError
 from calibrant.detect.cox import cox_test
 from calibrant.estimate.clinical.line import calibration_intercept, calibration_slope
+from calibrant.kernels.fit.log_odds_line import LogOddsRows
+from calibrant.kernels.fit.newton import fit_logistic
 from naive import clinical as naive
 
 
@@ -123,3 +125,24 @@ def test_coverage(n):
         found = calibration_slope(labels, 1 / (1 + np.exp(-odds)))
         hits += [0.7 in found.interval, 0.3 in found.parts["intercept"].interval]
     assert (np.abs(hits / draws - 0.95) < 3.5 * math.sqrt(0.95 * 0.05 / draws)).all()
+
+
+@pytest.mark.parametrize("n", [5, 300, 40_000])
+def test_lines_in_one_pass_are_those_of_any_logistic_fit(n):
+    """Rows in several blocks, odds of any size, and coefficients held fixed."""
+    rng = np.random.default_rng(n)
+    odds, weight = 3 * rng.normal(size=n), rng.integers(1, 4, n).astype(float)
+    hits = rng.binomial(weight.astype(int), 1 / (1 + np.exp(0.5 - 0.7 * odds))).astype(float)
+    hits[:2] = 0.0, weight[1]
+    found, ones = LogOddsRows(odds, weight, hits), np.ones(n)
+    for fit, features, offset in (
+        (found.line(), np.stack([ones, odds], axis=1), 0.0),
+        (found.level(0.8), ones[:, None], 0.8 * odds),
+        (found.tilt(-0.3), odds[:, None], -0.3),
+    ):
+        plain = fit_logistic(features, weight, hits, offset)
+        np.testing.assert_allclose(fit.coefficients, plain.coefficients, rtol=1e-11, atol=1e-11)
+        assert fit.loss == pytest.approx(plain.loss, rel=1e-12)
+        assert fit.converged
+    eta = -0.4 + 0.9 * odds
+    assert found.loss(-0.4, 0.9) == pytest.approx(weight @ np.logaddexp(0, eta) - hits @ eta, rel=1e-12)

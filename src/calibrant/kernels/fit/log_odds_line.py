@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant.kernels.fit.newton import NewtonFit, fit_logistic
+from calibrant.kernels.fit.newton import RIDGE, NewtonFit, newton
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.types import Floats
 
+ROWS_AT_ONCE = 1 << 14
+"""Rows of a pass that stay in the cache."""
+SMALL_STEP = 1e-10
+"""A Newton step of this relative size is the last, and leaves an error of its square."""
 MOST_DOUBLINGS = 60
 """Steps, each twice as long as the last, after which an end of an interval is infinite."""
 
@@ -32,20 +36,59 @@ class LogOddsRows:
 
     def loss(self, intercept: float, slope: float) -> float:
         """Minus the log-likelihood of a line."""
-        eta = intercept + slope * self.odds
-        return inner(self.weight, np.logaddexp(0.0, eta)) - inner(self.hits, eta)
+        return self._sums(intercept, slope)[0]
 
     def line(self) -> NewtonFit:
         """Intercept and slope."""
-        return fit_logistic(np.stack([np.ones(len(self.odds)), self.odds], axis=1), self.weight, self.hits)
+        return self._fit(0.0, 0.0, [0, 1])
 
     def level(self, slope: float) -> NewtonFit:
         """The intercept for a slope."""
-        return fit_logistic(np.ones((len(self.odds), 1)), self.weight, self.hits, slope * self.odds)
+        return self._fit(0.0, slope, [0])
 
     def tilt(self, intercept: float) -> NewtonFit:
         """The slope for an intercept."""
-        return fit_logistic(self.odds[:, None], self.weight, self.hits, intercept)
+        return self._fit(intercept, 0.0, [1])
+
+    def _sums(self, intercept: float, slope: float) -> tuple[float, Floats, Floats]:
+        """Minus the log-likelihood of a line, its slopes and its curvatures, in one pass."""
+        loss, slopes, curved = 0.0, np.zeros(2), np.zeros((2, 2))
+        for start in range(0, len(self.odds), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            x, w, hits = self.odds[rows], self.weight[rows], self.hits[rows]
+            eta = intercept + slope * x
+            small = np.exp(-np.abs(eta))
+            share = 1 / (1 + small)
+            loss += inner(w, np.maximum(eta, 0.0) + np.log1p(small)) - inner(hits, eta)
+            rest = w * np.where(eta < 0, small * share, share) - hits
+            slopes += rest.sum(), inner(rest, x)
+            variance = w * small * share * share
+            across = variance * x
+            curved += [[variance.sum(), across.sum()], [across.sum(), inner(across, x)]]
+        return loss, slopes, curved
+
+    def _fit(self, intercept: float, slope: float, free: list[int]) -> NewtonFit:
+        """The best line among those that differ from a given one in the free coefficients, by Newton's method.
+
+        A ridge of no weight keeps the equations solvable where no finite line is best.
+        """
+        largest = float(np.abs(self.odds).max())
+        sizes = np.array([1.0, largest if largest > 1e-100 else 1.0])[free]
+        given, total = np.array([intercept, slope]), float(self.weight.sum())
+        ridge = RIDGE * total
+
+        last: list[Floats] = []
+
+        def loss(beta: Floats) -> float:
+            line = given.copy()
+            line[free] += beta / sizes
+            value, slopes, curved = self._sums(*line.tolist())
+            curved = curved[np.ix_(free, free)] / np.outer(sizes, sizes) + ridge * np.eye(len(free))
+            last[:] = [-np.linalg.solve(curved, slopes[free] / sizes + ridge * beta)]
+            return (value + ridge / 2 * float(beta @ beta)) / total
+
+        found = newton(loss, lambda _: last[0], np.zeros(len(free)), SMALL_STEP)
+        return NewtonFit(found.coefficients / sizes, found.loss, found.converged)
 
     def separation(self) -> int:
         """1 or -1 if events lie above (below) all others, ties at the border allowed: no finite line fits best."""

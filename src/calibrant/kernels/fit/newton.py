@@ -31,12 +31,23 @@ class NewtonFit:
     converged: bool
 
 
-def _newton(
+def newton(
     loss: Callable[[Floats], float], step_from: Callable[[Floats], Floats], start: Floats, small: float
 ) -> NewtonFit:
     """Steps halved until the loss falls.
 
     One below `small`, relatively, is the last, and leaves an error of its square.
+
+    Parameters
+    ----------
+    loss
+        What is minimised.
+    step_from
+        Newton's step from where the loss was computed last.
+    start
+        Where to begin.
+    small
+        Size of the last step.
     """
     at, value = start, loss(start)
     for _ in range(MOST_STEPS):
@@ -66,7 +77,7 @@ def fit_logistic(features: Floats, weight: Floats, hits: Floats, offset: Floats 
         curvature = (x.T * (weight * mu * (1 - mu))) @ x + ridge * np.eye(len(beta))
         return np.asarray(-np.linalg.solve(curvature, slope))
 
-    found = _newton(loss, step, np.zeros(x.shape[1]), 1e-10)
+    found = newton(loss, step, np.zeros(x.shape[1]), 1e-10)
     return NewtonFit(found.coefficients / sizes, found.loss, found.converged)
 
 
@@ -92,7 +103,7 @@ def fit_mixture(chances: Floats, weight: Floats) -> NewtonFit:
         slope = -(w @ ratio)  # at the optimum −1 where u > 0 and no less where u = 0
         return _simplex_step(u, slope, (ratio.T * w) @ ratio)
 
-    found = _newton(loss, step, np.full(m, 1 / m), 1e-12)
+    found = newton(loss, step, np.full(m, 1 / m), 1e-12)
     return NewtonFit(found.coefficients / found.coefficients.sum(), found.loss, found.converged)
 
 
