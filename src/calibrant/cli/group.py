@@ -35,6 +35,17 @@ class Refused(click.ClickException):
     exit_code = 3
 
 
+def worded(error: Exception) -> str:
+    """The text of an error that a user may have caused; any other is raised."""
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, MemoryError):
+        return f"There is not enough memory for this: {error}".rstrip(": ") + "."
+    if isinstance(error, CalibrantError | OSError):
+        return in_options(error)
+    raise error
+
+
 class Checked(click.Command):
     """A command whose targets are checked before it runs, and that can be quiet."""
 
@@ -104,12 +115,10 @@ class Calibrant(click.Group):
         _speak_unicode()
         try:
             return super().invoke(ctx)
-        except (CalibrantError, OSError) as error:
+        except (CalibrantError, OSError, MemoryError) as error:
             if isinstance(error, InputError) and error.argument in ("view", "score", "method", "study"):
-                raise click.UsageError(in_options(error)) from error
-            raise Refused(in_options(error)) from error
-        except MemoryError as error:
-            raise Refused(f"There is not enough memory for this: {error}".rstrip(": ") + ".") from error
+                raise click.UsageError(worded(error)) from error
+            raise Refused(worded(error)) from error
         except KeyboardInterrupt:
             stop_workers()
             ctx.exit(INTERRUPTED)
