@@ -142,7 +142,7 @@ function draw() {
   if (!found || !found.curves.length) { put("diagram"); return; }
   const curves = state.measured && state.measured.curves.length ? state.measured.curves : found.curves;
   const { to, ticks, all } = scale(curves, document.querySelector("[name=scale]:checked").value);
-  const x = (p) => fixed(LEFT + SIDE * to(p)), y = (p) => fixed(TOP + SIDE * (1 - to(p))), drawn = [], bottom = TOP + SIDE + (all ? STRIP : 0);
+  const x = (p) => fixed(LEFT + SIDE * to(p)), y = (p) => fixed(TOP + SIDE * (1 - to(p))), drawn = [], inner = [], strip = all && curves.length === 1, bottom = TOP + SIDE + (strip ? STRIP : 0);
   const word = (p) => (p > 0 && p < 1 && Math.min(p, 1 - p) < 0.0009 ? (p < 0.5 ? p.toExponential(0) : `1−${(1 - p).toExponential(0)}`) : String(+p.toFixed(3)));
   for (const p of ticks) {
     drawn.push(svg("line", { class: "grid", x1: LEFT, x2: LEFT + SIDE, y1: y(p), y2: y(p) }), svg("line", { class: "grid", x1: x(p), x2: x(p), y1: TOP, y2: bottom }));
@@ -150,27 +150,27 @@ function draw() {
   }
   const corner = all ? [0, 1] : [ticks[0], ticks.at(-1)];
   drawn.push(svg("line", { class: "ideal", x1: x(corner[0]), y1: y(corner[0]), x2: x(corner[1]), y2: y(corner[1]) }));
-  if (all && curves.length === 1) for (const [low, high, height] of found.bars) drawn.push(svg("rect", { class: "bars", x: x(low), width: fixed(SIDE * (high - low)), y: bottom - (STRIP - 8) * height, height: (STRIP - 8) * height }));
+  if (strip) for (const [low, high, height] of found.bars) drawn.push(svg("rect", { class: "bars", x: x(low), width: fixed(SIDE * (high - low)), y: bottom - (STRIP - 8) * height, height: (STRIP - 8) * height }));
   let left = 0;
   curves.forEach((curve, c) => {
     const kept = curve.x.map((p, k) => k).filter((k) => all || [curve.x[k], curve.y[k]].every((p) => p > 0 && p < 1));
     left += curve.x.length - kept.length;
     const points = kept.map((k) => `${x(curve.x[k])},${y(curve.y[k])}`), total = curve.support.reduce((a, b) => a + b, 0);
-    if (curves.length === 1) drawn.push(svg("polygon", { class: `gap c${c}`, points: [...points, ...kept.toReversed().map((k) => `${x(curve.x[k])},${y(curve.x[k])}`)].join(" ") }));
-    drawn.push(svg("polyline", { class: `line c${c}`, points: points.join(" ") }));
+    if (curves.length === 1) inner.push(svg("polygon", { class: `gap c${c}`, points: [...points, ...kept.toReversed().map((k) => `${x(curve.x[k])},${y(curve.x[k])}`)].join(" ") }));
+    inner.push(svg("polyline", { class: `line c${c}`, points: points.join(" ") }));
     if (kept.length > 60) return;
     for (const k of kept) {
       const share = curve.support[k] / total, radius = Math.max(1.5, 3.6 * Math.sqrt(share * curve.x.length)), ends = [curve.low[k], curve.high[k]];
-      if (curves.length === 1 && ends.every((each) => each !== null)) drawn.push(svg("line", { class: `interval c${c}`, x1: x(curve.x[k]), x2: x(curve.x[k]), y1: y(ends[0]), y2: y(ends[1]) }));
+      if (curves.length === 1 && ends.every((each) => each !== null)) inner.push(svg("line", { class: `interval c${c}`, x1: x(curve.x[k]), x2: x(curve.x[k]), y1: y(ends[0]), y2: y(ends[1]) }));
       const facts = `predicted ${curve.x[k].toFixed(4)}, observed ${curve.y[k].toFixed(4)}, ${(100 * share).toFixed(1)} % of rows`;
-      drawn.push(svg("circle", { class: `c${c % 8}`, cx: x(curve.x[k]), cy: y(curve.y[k]), r: fixed(Math.min(radius, 9)) }, svg("title", {}, facts)));
+      inner.push(svg("circle", { class: `c${c % 8}`, cx: x(curve.x[k]), cy: y(curve.y[k]), r: fixed(Math.min(radius, 9)) }, svg("title", {}, facts)));
     }
   });
   drawn.push(svg("text", { class: "middle", x: LEFT + SIDE / 2, y: bottom + 40 }, "predicted probability"));
   drawn.push(svg("text", { class: "middle", transform: `translate(13 ${TOP + SIDE / 2}) rotate(-90)` }, "observed frequency"));
   const about = curves.length > 1 ? `${curves.length} classes` : `${curves[0].x.length} points`;
-  const clip = svg("clipPath", { id: "inside" }, svg("rect", { x: LEFT - 50, y: TOP - 10, width: SIDE + 62, height: SIDE + 130 }));
-  put("diagram", svg("svg", { viewBox: `0 0 ${LEFT + SIDE + 14} ${bottom + 50}`, role: "img", "aria-label": `Reliability diagram: ${about}; the table has the numbers.` }, [clip, svg("g", { "clip-path": "url(#inside)" }, drawn)]));
+  const clip = svg("clipPath", { id: "inside" }, svg("rect", { x: LEFT - 9, y: TOP - 9, width: SIDE + 18, height: SIDE + 18 }));
+  put("diagram", svg("svg", { viewBox: `0 0 ${LEFT + SIDE + 14} ${bottom + 50}`, role: "img", "aria-label": `Reliability diagram: ${about}; the table has the numbers.` }, [clip, ...drawn, svg("g", { "clip-path": "url(#inside)" }, inner)]));
   $("caption").textContent = state.measured && state.measured.curves.length ? `Reliability diagram: ${curves[0].name}` : "Reliability diagram";
   const names = curves.length > 1 ? curves.map(({ name }, c) => tag("li", {}, [svg("svg", { viewBox: "0 0 14 14", "aria-hidden": "true" }, svg("circle", { class: `c${c}`, cx: 7, cy: 7, r: 5 })), name])) : [];
   put("legend", ...names, ...(left ? [tag("li", { class: "note" }, `${left} points at 0 or 1 are not on this scale`)] : []));

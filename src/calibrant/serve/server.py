@@ -272,8 +272,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def _computed(self, action: str, given: dict[str, Any]) -> dict[str, Any]:
         """The answer about an upload, which takes its turn; what was made of it can be downloaded then."""
-        known = {each["name"] for each in self.server.options}
-        options = {name: value for name, value in (given.get("options") or {}).items() if name in known}
+        known, options = {each["name"] for each in self.server.options}, given.get("options") or {}
+        if not isinstance(options, dict) or not all(isinstance(each, str | bool) for each in options.values()):
+            raise Refused(HTTPStatus.BAD_REQUEST, "The options must be texts by name.")
+        options = {name: value for name, value in options.items() if name in known}
         with self.server.uploads.held(given.get("upload"), self._gone) as upload:
             place = {"path": str(upload.path), "folder": str(upload.folder), "name": upload.name}
             question = given | place | {"action": action, "options": options}
