@@ -2,58 +2,17 @@
 
 from __future__ import annotations
 
-import http.client
-import json
-import socket
 import threading
 from pathlib import Path
-from urllib.parse import quote, urlsplit
 
 import numpy as np
 import pytest
 
 from calibrant.cli.serving import read, shown_options, worded
-from calibrant.serve import Answers, Server, Uploads
-
-
-class Client:
-    """Requests to a server; each has its own connection."""
-
-    def __init__(self, url: str, server: Server | None = None) -> None:
-        self.url, self.server = url, server
-        parts = urlsplit(url)
-        self.port, self.root, self.host = parts.port, parts.path, parts.netloc
-
-    def request(self, method, path="", body=None, *, whole="", **headers):
-        """Status, headers and body of the reply; `whole` is a path from the root."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
-        try:
-            connection.request(method, whole or self.root + path, body, {k.replace("_", "-"): v for k, v in headers.items()})
-            reply = connection.getresponse()
-            return reply.status, dict(reply.headers), reply.read()
-        finally:
-            connection.close()
-
-    def upload(self, name, content, **headers):
-        status, _, body = self.request("POST", "upload", content, X_File_Name=quote(name), **headers)
-        return status, json.loads(body)
-
-    def ask(self, action, upload, **more):
-        status, _, body = self.request("POST", action, json.dumps({"upload": upload, **more}))
-        assert status == 200, body
-        return json.loads(body)
-
-    def file(self, upload, name, show=""):
-        return self.request("GET", f"file?upload={upload}&name={quote(name)}{show}")
-
-    def raw(self, text: bytes, seconds: float = 10) -> bytes:
-        """What comes back on a connection after these bytes, until it ends."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=seconds) as connection:
-            connection.sendall(text)
-            found = b""
-            while block := connection.recv(65536):
-                found += block
-            return found
+from calibrant.serve.answers import Answers
+from calibrant.serve.server import Server
+from calibrant.serve.uploads import Uploads
+from page_client import Client
 
 
 class Inline:
@@ -73,7 +32,12 @@ def peek(question):
     """What an upload holds, without calibrant."""
     path = Path(question["path"])
     (path.parent / "report.html").write_text(f"<p>{question['name']}", encoding="utf-8")
-    return {"held": path.read_text(encoding="utf-8"), "name": question["name"], "path": str(path), "files": ["report.html"]}
+    return {
+        "held": path.read_text(encoding="utf-8"),
+        "name": question["name"],
+        "path": str(path),
+        "files": ["report.html"],
+    }
 
 
 @pytest.fixture
@@ -83,7 +47,7 @@ def start():
 
     def start(answers=peek, max_bytes=10_000_000, **options):
         workers = answers if hasattr(answers, "answer") else Inline(answers)
-        server = Server(Uploads(max_bytes, **options), workers, shown_options())
+        server = Server(Uploads(max_bytes, **options), lambda: workers, shown_options())
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         running.append((server, thread))
@@ -119,7 +83,9 @@ def classes_csv():
     y = [rng.choice(3, p=0.5 * row + 1 / 6) for row in p]
     names = ["cat", "dog", "<b>cow</b>"]
     head = "label," + ",".join(f"prob_{name}" for name in names)
-    return "\n".join([head, *(f"{names[k]}," + ",".join(map(repr, row.tolist())) for k, row in zip(y, p, strict=True)), ""])
+    return "\n".join(
+        [head, *(f"{names[k]}," + ",".join(map(repr, row.tolist())) for k, row in zip(y, p, strict=True)), ""]
+    )
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import zipfile
 
 import numpy as np
@@ -10,8 +11,10 @@ from click.testing import CliRunner
 
 import calibrant as cal
 from calibrant.cli import main
+from calibrant.cli.serving import read, worded
 from calibrant.files.guards import SETTING
 from calibrant.report import page
+from calibrant.serve.answers import Answers, parts_of
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +28,7 @@ def test_the_diagnosis_is_that_of_the_verb_and_its_report_that_of_the_command(as
     predictions = cal.read(ask.folder / "data.csv")
     expected = cal.diagnose(predictions, name="mine.csv")
     assert found["sentence"] == expected.verdict
-    assert found["kind"] == "bad"
+    assert found["colour"] == "bad"
     assert found["rows"] == 300
     assert found["curves"][0]["y"] == expected.curve.y.tolist()
     assert [each["title"] for each in found["tables"]] == [each.title for each in expected.tables()]
@@ -74,11 +77,9 @@ def test_repairs_are_judged_on_rows_that_no_fit_has_seen(ask, binary_csv):
 
 
 def test_no_row_is_in_both_parts():
-    from calibrant.serve.answers import _parts
-
     rng = np.random.default_rng(0)
     p, groups = rng.random(100), np.repeat(np.arange(20), 5)
-    fitting, judging = _parts(cal.Predictions(rng.random(100) < p, p, groups=groups), 5)
+    fitting, judging = parts_of(cal.Predictions(rng.random(100) < p, p, groups=groups), 5)
     assert fitting.n == 80
     assert not set(fitting.groups) & set(judging.groups)
     assert sorted([*fitting.probs, *judging.probs]) == sorted(p)
@@ -89,7 +90,7 @@ def test_maps_can_be_used_in_all_their_forms(ask, classes_csv):
     assert [sorted(each["files"])[:2] for each in found["repairs"]]
     fitted = cal.load_map(ask.folder / "temperature.json")
     code: dict = {}
-    exec((ask.folder / "temperature.py").read_text(encoding="utf-8"), code)  # noqa: S102
+    exec((ask.folder / "temperature.py").read_text(encoding="utf-8"), code)
     probs = np.array([[0.2, 0.3, 0.5]])
     np.testing.assert_array_equal(code["recalibrate"](probs), fitted.apply(probs))
     assert "comparison.html" in found["files"]
@@ -109,13 +110,25 @@ def test_onnx_or_the_reason_why_there_is_none(ask, binary_csv):
 
 
 def test_a_repair_that_cannot_be_fitted_does_not_take_the_others_along(ask, classes_csv):
-    only = "\n".join(classes_csv.splitlines()[:1] + [line for line in classes_csv.splitlines() if line.startswith("cat")])
+    only = "\n".join(
+        classes_csv.splitlines()[:1] + [line for line in classes_csv.splitlines() if line.startswith("cat")]
+    )
     found = ask(only, "compare", methods=["identity", "unpenalised_matrix"], parts=2)
     assert {each["name"] for each in found["repairs"]} | set(found["refused"]) == {"identity", "unpenalised_matrix"}
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"methods": []}, {"methods": "platt"}, {"methods": ["../x"]}, {"methods": None}, {"parts": 1}, {"parts": "2"}]
+    "wrong",
+    [
+        {"methods": []},
+        {"methods": "platt"},
+        {"methods": ["../x"]},
+        {"methods": None},
+        {"parts": 1},
+        {"parts": "2"},
+        {"parts": [2]},
+        {"methods": [{}]},
+    ],
 )
 def test_wrong_comparisons_are_refused(ask, binary_csv, wrong):
     assert "must be" in ask(binary_csv, "compare", **{"methods": ["platt"], "parts": 2, **wrong})["error"]
@@ -189,11 +202,6 @@ def test_a_bad_file_gives_the_error_of_the_command_line(ask, name, tmp_path):
 
 
 def test_an_archive_may_unpack_to_a_few_times_an_upload_unless_the_environment_says_otherwise(tmp_path, monkeypatch):
-    import os
-
-    from calibrant.cli.serving import read, worded
-    from calibrant.serve import Answers
-
     np.savez_compressed(tmp_path / "data.npz", label=np.zeros(100_000), prob=np.full(100_000, 0.5))
     question = {"action": "diagnose", "path": str(tmp_path / "data.npz"), "folder": str(tmp_path), "name": "a.npz"}
     monkeypatch.delenv(SETTING)
@@ -210,9 +218,6 @@ def test_columns_are_offered_where_the_names_tell_nothing(ask):
 
 
 def test_a_file_is_read_once_for_the_same_options(binary_csv, tmp_path):
-    from calibrant.cli.serving import read, worded
-    from calibrant.serve import Answers
-
     times = []
 
     def counted(path, options):
@@ -229,9 +234,6 @@ def test_a_file_is_read_once_for_the_same_options(binary_csv, tmp_path):
 
 
 def test_what_no_user_can_have_caused_is_raised(tmp_path):
-    from calibrant.cli.serving import worded
-    from calibrant.serve import Answers
-
     def broken(path, options):
         raise KeyError("a bug")
 

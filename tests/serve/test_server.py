@@ -10,12 +10,14 @@ import pytest
 
 from calibrant.serve import server as module
 from calibrant.serve.workers import Gone
+from page_client import until
 
 SECRET = "label,prob\n1,0.5\n"
 
 
 @pytest.mark.parametrize(
-    ("path", "kind"), [("", "text/html"), ("page.css", "text/css"), ("page.js", "text/javascript"), ("start", "application/json")]
+    ("path", "kind"),
+    [("", "text/html"), ("page.css", "text/css"), ("page.js", "text/javascript"), ("start", "application/json")],
 )
 def test_the_page_and_its_parts_come_with_a_strict_policy(site, path, kind):
     status, headers, body = site.request("GET", path)
@@ -45,7 +47,7 @@ def test_the_page_holds_no_script_or_style_of_its_own(site):
 REQUESTS = [("GET", ""), ("GET", "start"), ("GET", "file"), ("POST", "upload"), ("POST", "diagnose"), ("POST", "drop")]
 
 
-@pytest.mark.parametrize("method, path", REQUESTS)
+@pytest.mark.parametrize(("method", "path"), REQUESTS)
 @pytest.mark.parametrize(
     "headers",
     [
@@ -76,7 +78,7 @@ def test_other_hosts_and_origins_are_refused(site, method, path, headers):
     status, _, answer = site.request(method, path, body, X_File_Name="a.csv", **given)
     assert status == 403
     assert "error" in json.loads(answer)
-    assert len(site.server.uploads) == 1
+    assert len(site.server.uploads.kept) == 1
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
@@ -87,7 +89,7 @@ def test_the_page_itself_is_let_in(site, name):
     assert site.upload("a.csv", SECRET, **headers)[0] == 200
 
 
-@pytest.mark.parametrize("method, path", REQUESTS)
+@pytest.mark.parametrize(("method", "path"), REQUESTS)
 def test_the_token_is_needed_everywhere(site, method, path):
     token = site.server.token
     for wrong in ("", "x", token[:-1], token + "x", token.swapcase(), f"../{token}", quote("é"), f"{token}%2F"):
@@ -107,7 +109,9 @@ def test_only_this_computer_can_reach_it(site):
     assert site.server.socket.getsockname()[0] == "127.0.0.1"
 
 
-@pytest.mark.parametrize("path", ["nothing", "../page.html", "..%2f..%2fetc/passwd", "server.py", "page.js/", "file/", "%2e%2e/"])
+@pytest.mark.parametrize(
+    "path", ["nothing", "../page.html", "..%2f..%2fetc/passwd", "server.py", "page.js/", "file/", "%2e%2e/"]
+)
 def test_there_are_no_other_paths(site, path):
     for method in ("GET", "POST"):
         assert site.request(method, path, "{}" if method == "POST" else None)[0] == 404
@@ -151,7 +155,9 @@ def test_uploads_do_not_mix(site):
         assert site.file(each, "report.html")[2] == f"<p>{k}.csv".encode()
 
 
-@pytest.mark.parametrize("name", ["../../../../tmp/evil.csv", "/etc/passwd.csv", "..\\x.csv", "<script>.csv", "a\r\nX: y.csv"])
+@pytest.mark.parametrize(
+    "name", ["../../../../tmp/evil.csv", "/etc/passwd.csv", "..\\x.csv", "<script>.csv", "a\r\nX: y.csv"]
+)
 def test_a_name_is_only_shown(site, name):
     status, found = site.upload(name, SECRET)
     assert status == 200
@@ -201,12 +207,19 @@ def test_too_large_a_file_is_refused_before_it_comes(start):
     assert "larger than 0.001 MB" in found["error"]
     head = f"POST {site.root}upload HTTP/1.1\r\nHost: {site.host}\r\nX-File-Name: a.csv\r\nContent-Length: {10**30}\r\n"
     assert b" 413 " in site.raw(f"{head}\r\n".encode()).splitlines()[0]
-    assert len(site.server.uploads) == 0
+    assert len(site.server.uploads.kept) == 0
     assert site.upload("a.csv", b"x" * 1000)[0] == 200
 
 
 @pytest.mark.parametrize(
-    "header", ["Transfer-Encoding: chunked", "", "Content-Length: -1", "Content-Length: 1\r\nContent-Length: 2", "Content-Length: ²"]
+    "header",
+    [
+        "Transfer-Encoding: chunked",
+        "",
+        "Content-Length: -1",
+        "Content-Length: 1\r\nContent-Length: 2",
+        "Content-Length: ²",
+    ],
 )
 def test_a_file_without_a_length_is_refused(site, header):
     head = f"POST {site.root}upload HTTP/1.1\r\nHost: {site.host}\r\nX-File-Name: a.csv\r\n{header}\r\n"
@@ -233,22 +246,34 @@ def test_only_the_options_of_the_reader_are_passed_on(start):
     asked = []
     site = start(lambda question: asked.append(question) or {})
     found = site.upload("a.csv", SECRET)[1]["upload"]
-    given = {"label": "y", "checkpoint": "/etc/x", "path": "/etc/passwd"}
-    site.request("POST", "diagnose", json.dumps({"upload": found, "options": given, "action": "compare"}))
-    assert asked[0]["options"] == {"label": "y"}
-    assert asked[0]["action"] == "diagnose"
-    status, _, body = site.request("POST", "diagnose", json.dumps({"upload": found, "options": "label"}))
-    assert (status, json.loads(body)["error"]) == (400, "The options must be texts by name.")
+    given = {"label": "y", "percent": True}
+    site.request("POST", "diagnose", json.dumps({"upload": found, "options": given, "action": "compare", "path": "/x"}))
+    assert (asked[0]["options"], asked[0]["action"]) == (given, "diagnose")
+    for wrong in (
+        {"checkpoint": "/etc/x"},
+        {"path": "/etc/passwd"},
+        {"label": True},
+        {"percent": "x"},
+        {"label": ["y"]},
+        "y",
+    ):
+        status, _, body = site.request("POST", "diagnose", json.dumps({"upload": found, "options": wrong}))
+        assert (status, "must be those of the reader" in json.loads(body)["error"]) == (400, True)
+    assert len(asked) == 1
 
 
 def test_a_client_that_is_killed_leaves_nothing(site):
     for sent in (b"", b"lab"):
-        head = f"POST {site.root}upload HTTP/1.1\r\nHost: {site.host}\r\nX-File-Name: a.csv\r\nContent-Length: 100\r\n\r\n"
+        head = (
+            f"POST {site.root}upload HTTP/1.1\r\nHost: {site.host}\r\nX-File-Name: a.csv\r\nContent-Length: 100\r\n\r\n"
+        )
         with socket.create_connection(("127.0.0.1", site.port)) as connection:
             connection.sendall(head.encode() + sent)
-            until(lambda: len(site.server.uploads) == 1)
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # a reset, as of a killed process
-        until(lambda: len(site.server.uploads) == 0)
+            until(lambda: len(site.server.uploads.kept) == 1)
+            connection.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0"
+            )  # a reset, as of a killed process
+        until(lambda: len(site.server.uploads.kept) == 0)
     assert list(site.server.uploads.folder.iterdir()) == []
     assert site.upload("a.csv", SECRET)[0] == 200
 
@@ -300,7 +325,7 @@ def test_a_file_that_comes_too_slowly_is_ended(start, monkeypatch):
     site = start()
     head = f"POST {site.root}upload HTTP/1.1\r\nHost: {site.host}\r\nX-File-Name: a.csv\r\nContent-Length: 100\r\n\r\n"
     assert site.raw(head.encode()) == b""
-    until(lambda: len(site.server.uploads) == 0)
+    until(lambda: len(site.server.uploads.kept) == 0)
 
 
 def test_too_many_connections_are_turned_away(start, monkeypatch):
@@ -328,10 +353,3 @@ def test_addresses_are_not_printed(site, capfd):
     site.request("GET")
     site.request("GET", whole="/wrong")
     assert capfd.readouterr() == ("", "")
-
-
-def until(condition, seconds=20.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)

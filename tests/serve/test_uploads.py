@@ -7,7 +7,8 @@ import pytest
 
 from calibrant.files.formats import ENDINGS
 from calibrant.problems import FileError
-from calibrant.serve.uploads import Incomplete, TooMany, Uploads
+from calibrant.serve.uploads import Uploads
+from calibrant.serve.workers import Busy, Gone
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_other_endings_are_refused_in_the_words_of_the_reader(uploads, name):
 
 
 def test_an_upload_that_breaks_off_leaves_nothing(uploads):
-    with pytest.raises(Incomplete):
+    with pytest.raises(Gone):
         receive(uploads, size=500)
 
     def broken(_):
@@ -61,7 +62,7 @@ def test_an_upload_that_breaks_off_leaves_nothing(uploads):
 
     with pytest.raises(ConnectionResetError):
         uploads.receive("a.csv", 5, broken)
-    assert len(uploads) == 0
+    assert len(uploads.kept) == 0
     assert list(uploads.folder.iterdir()) == []
 
 
@@ -77,9 +78,9 @@ def test_the_oldest_go_first_but_none_that_is_worked_on(uploads):
         assert {first.id, third.id, fourth.id} == {each.name for each in uploads.folder.iterdir()}
         with pytest.raises(FileError, match="not here any more"):
             uploads.find(second.id)
-        with uploads.held(third.id, lambda: False), uploads.held(fourth.id, lambda: False):
-            with pytest.raises(TooMany):
-                receive(uploads)
+        others = (uploads.held(each.id, lambda: False) for each in (third, fourth))
+        with next(others), next(others), pytest.raises(Busy):
+            receive(uploads)
     assert receive(uploads).path.exists()
     assert not first.folder.exists()
 
@@ -95,7 +96,7 @@ def test_the_disk_holds_ten_of_the_largest_files():
 
 def test_who_waits_for_an_upload_and_leaves_is_let_go(uploads):
     found = receive(uploads)
-    with uploads.held(found.id, lambda: False), pytest.raises(Incomplete), uploads.held(found.id, lambda: True):
+    with uploads.held(found.id, lambda: False), pytest.raises(Gone), uploads.held(found.id, lambda: True):
         pass
 
 

@@ -1,5 +1,6 @@
 """Processes that compute: they take turns, and what breaks one breaks nothing else."""
 
+import multiprocessing
 import os
 import threading
 import time
@@ -8,6 +9,7 @@ import pytest
 
 from calibrant.serve import workers as module
 from calibrant.serve.workers import Broken, Busy, Gone, Workers
+from page_client import until
 
 SLEEP = "__import__('time').sleep({})"
 
@@ -24,12 +26,25 @@ def pool(tmp_path_factory):
     found.close()
 
 
-def test_a_process_of_its_own_answers_and_a_bug_does_not_end_it(pool, capfd):
+def test_a_process_of_its_own_answers_and_a_bug_does_not_end_it(pool):
     first = pool.answer("__import__('os').getpid()", never)
     assert first != os.getpid()
     assert "bug" in pool.answer("1 / 0", never)["error"]
     assert pool.answer("__import__('os').getpid()", never) == first
-    assert "ZeroDivisionError" in capfd.readouterr().err
+
+
+def test_a_bug_is_shown_on_the_terminal_in_full(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(module.signal, "signal", lambda *_: None)
+    here, there = multiprocessing.Pipe()
+    here.send("1 / 0")
+    here.send("2")
+    thread = threading.Thread(target=module.work, args=(there, eval, tmp_path / "uploads"))
+    thread.start()
+    assert [here.recv(), here.recv()] == [{"error": module.BUG}, 2]
+    here.close()
+    thread.join()
+    there.close()
+    assert "ZeroDivisionError" in capsys.readouterr().err
 
 
 def test_a_process_that_dies_is_replaced(pool):
@@ -102,10 +117,3 @@ def test_the_files_go_when_the_server_is_gone(tmp_path):
         until(lambda: not folder.exists())
     finally:
         found.close()
-
-
-def until(condition, seconds=30.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import click
 from calibrant.cli import data, forecasts
 from calibrant.cli import options as opt
 from calibrant.cli.group import main, worded
+from calibrant.problems import InputError
 
 MEGABYTE = 1_000_000
 UNPACKED = 10
@@ -34,20 +37,23 @@ def serve(port: int, max_megabytes: int, opened: bool) -> None:
       calibrant serve --port 8765 --open
       calibrant serve --max-megabytes 1000
     """
-    from calibrant.serve import Answers, Server, Uploads, Workers
+    from calibrant.serve.answers import Answers
+    from calibrant.serve.server import Server
+    from calibrant.serve.uploads import Uploads
+    from calibrant.serve.workers import Workers
 
     uploads = Uploads(max_megabytes * MEGABYTE)
     answers = Answers(read, worded, UNPACKED * uploads.max_bytes)
     try:
-        server = Server(uploads, Workers(answers, uploads.folder), shown_options(), port)
-    except BaseException:
+        server = Server(uploads, lambda: Workers(answers, uploads.folder), shown_options(), port)
+    except OSError as error:
         uploads.close()
-        raise
+        raise InputError("port", "must be free", str(error.strerror), "Leave it out for any free one") from error
     try:
         data.say(f"Open this address in a browser; Ctrl-C ends it:\n{server.url}")
-        click.get_text_stream("stdout").flush()
+        sys.stdout.flush()
         if opened:
-            click.launch(server.url)
+            webbrowser.open(server.url)
         server.serve_forever()
     finally:
         server.close()
@@ -56,22 +62,13 @@ def serve(port: int, max_megabytes: int, opened: bool) -> None:
 def read(path: Path, given: dict[str, Any]) -> tuple[Any, data.Source]:
     """Predictions or forecasts and where they were found, as the commands read them."""
     known = {each["name"]: each["kind"] for each in shown_options()}
-    columns = {name: bool(given.get(name)) if kind == "flag" else _text(given.get(name)) for name, kind in known.items()}
+    columns = {name: given.get(name) or (False if kind == "flag" else None) for name, kind in known.items()}
     named = forecasts.forecast_columns(columns, path)
     return data.read(path, columns) if named is None else forecasts.read(path, named)
 
 
-def _text(value: Any) -> str | None:
-    return str(value) if value not in (None, "") else None
-
-
 def shown_options() -> list[dict[str, Any]]:
     """The options that say which columns are read and how, for the page: the same as those of the commands."""
-    named = opt.COLUMN_OPTIONS | opt.FORECAST_OPTIONS
-    texts = {name: ("text", metavar, text) for name, (metavar, text) in named.items()}
-    styles = {name: ("text", metavar, text) for name, (_, metavar, text) in opt.STYLE_OPTIONS.items()}
-    flags = {name: ("flag", "", text) for name, text in opt.FLAGS.items()}
-    return [
-        {"name": name, "kind": kind, "metavar": metavar, "help": text}
-        for name, (kind, metavar, text) in (texts | styles | flags).items()
-    ]
+    texts = {**opt.COLUMN_OPTIONS, **opt.FORECAST_OPTIONS, **opt.STYLE_OPTIONS}
+    shown = [{"name": name, "kind": "text", "metavar": of[-2], "help": of[-1]} for name, of in texts.items()]
+    return shown + [{"name": name, "kind": "flag", "metavar": "", "help": text} for name, text in opt.FLAGS.items()]

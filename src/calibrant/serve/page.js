@@ -78,7 +78,7 @@ async function diagnose() {
   state.answer = found; state.measured = null;
   const [verdict, ...rest] = found.sentence.split(". ");
   $("heading").textContent = found.heading;
-  $("verdict").textContent = verdict.replace(/\.$/, "") + "."; $("verdict").className = `verdict ${found.kind}`;
+  $("verdict").textContent = verdict.replace(/\.$/, "") + "."; $("verdict").className = `verdict ${found.colour}`;
   $("numbers").textContent = rest.join(". ");
   $("source").textContent = found.source;
   put("notes", ...Object.entries(found.notes).flatMap(([word, texts]) => [tag("h3", {}, word[0].toUpperCase() + word.slice(1)), tag("ul", {}, texts.map((each) => tag("li", {}, each)))]));
@@ -111,7 +111,7 @@ async function measure() {
   const name = $("estimator").value;
   state.measured = name ? await question("measure", { estimator: name }, "Measuring …") : null;
   const shown = state.measured ? state.measured.tables[0] : narrow(state.answer.tables[0]);
-  put("measured", ...table(shown), ...(state.measured ? state.measured.cautions : []).map((text) => tag("p", { class: "note" }, text)));
+  put("measured", ...table(shown), ...(state.measured && state.measured.notes.caution || []).map((text) => tag("p", { class: "note" }, text)));
   draw();
 }
 const narrow = ({ title, columns, rows }) => ({ title, columns: columns.slice(0, 4), rows: rows.map((row) => row.slice(0, 4)), note: "" });

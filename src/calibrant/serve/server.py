@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import math
 import secrets
 import select
 import socket
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,11 +23,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from calibrant.problems import CalibrantError, visible
 from calibrant.serve.answers import ACTIONS
-from calibrant.serve.uploads import Incomplete, TooMany, Upload, Uploads
+from calibrant.serve.uploads import Upload, Uploads
 from calibrant.serve.workers import Busy, Gone, Workers
 
 ADDRESS = "127.0.0.1"
-ASSETS = {"": "page.html", "page.css": "page.css", "page.js": "page.js"}
+ASSETS = ("", "page.css", "page.js")
 TYPES = {
     "html": "text/html; charset=utf-8",
     "css": "text/css; charset=utf-8",
@@ -61,34 +63,25 @@ DRAINED = 1 << 26
 class Refused(Exception):
     """A request that is not answered: the status and the reason."""
 
-    def __init__(self, status: HTTPStatus, text: str) -> None:
+    def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
         self.status = status
 
 
 class Server(ThreadingHTTPServer):
-    """A server on the loopback address.
-
-    Parameters
-    ----------
-    uploads
-        Where files are kept.
-    workers
-        Who computes.
-    options
-        The reader's options, as the page shows them: name, kind and help.
-    port
-        The port; 0 is any free one.
-    """
+    """A server on the loopback address; `workers` is called when the port is taken, 0 being any free one."""
 
     daemon_threads, block_on_close, request_queue_size = True, False, 128
 
-    def __init__(self, uploads: Uploads, workers: Workers, options: list[dict[str, Any]], port: int = 0) -> None:
-        self.uploads, self.workers, self.options = uploads, workers, options
+    def __init__(
+        self, uploads: Uploads, workers: Callable[[], Workers], options: list[dict[str, Any]], port: int = 0
+    ) -> None:
+        self.uploads, self.options = uploads, options
         self.token = secrets.token_urlsafe(32)
         self.slots = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self.ends: dict[socket.socket, float] = {}
         super().__init__((ADDRESS, port), Handler)
+        self.workers = workers()
         self.hosts = {f"{name}:{self.server_port}" for name in (ADDRESS, "localhost")}
 
     @property
@@ -151,11 +144,11 @@ class Handler(BaseHTTPRequestHandler):
         """Not before the request was checked."""
         return True
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         """Pages and files."""
         self._answered(self._get)
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         """Uploads and questions."""
         self._answered(self._post)
 
@@ -163,101 +156,90 @@ class Handler(BaseHTTPRequestHandler):
         """Requests that cannot be understood, without repeating them."""
         self._reply(code, {"error": HTTPStatus(code).phrase})
 
-    def _answered(self, handle: Any) -> None:
+    def _answered(self, handle: Callable[[str], None]) -> None:
         """The reply of a checked request, or the reason why there is none."""
         self.close_connection = True
         try:
-            path = self._checked()
-            handle(path)
-        except Refused as error:
-            self._reply(error.status, {"error": str(error)})
-        except (Busy, TooMany) as error:
-            self._reply(HTTPStatus.SERVICE_UNAVAILABLE, {"error": str(error)})
-        except CalibrantError as error:
-            self._reply(HTTPStatus.UNPROCESSABLE_ENTITY, {"error": str(error)})
-        except (Gone, Incomplete):
+            handle(self._checked())
+        except (Gone, TimeoutError, ConnectionError):
             return
+        except (Refused, CalibrantError) as error:
+            status = 503 if isinstance(error, Busy) else getattr(error, "status", 422)
+            self._reply(status, {"error": str(error)})
         except OSError as error:
-            self._reply(HTTPStatus.INSUFFICIENT_STORAGE, {"error": f"The file cannot be kept: {error.strerror}."})
+            self._reply(507, {"error": f"The file cannot be kept: {error.strerror}."})
         self._drain()
 
     def _checked(self) -> str:
         """The path behind the token; refused unless the request comes from the page itself."""
         hosts = self.headers.get_all("Host") or []
         if len(hosts) != 1 or hosts[0] not in self.server.hosts:
-            raise Refused(HTTPStatus.FORBIDDEN, "This page is for this computer alone.")
+            raise Refused(403, "This page is for this computer alone.")
         own = f"http://{hosts[0]}"
         foreign = [given for given in self.headers.get_all("Origin") or [] if given != own]
         foreign += [given for given in self.headers.get_all("Referer") or [] if not given.startswith(f"{own}/")]
         foreign += [g for g in self.headers.get_all("Sec-Fetch-Site") or [] if g not in ("same-origin", "none")]
         if foreign:
-            raise Refused(HTTPStatus.FORBIDDEN, "Requests of other pages are refused.")
+            raise Refused(403, "Requests of other pages are refused.")
         first, _, path = self.path.removeprefix("/").partition("/")
         if not hmac.compare_digest(first.encode("utf-8", "replace"), self.server.token.encode()):
-            raise Refused(HTTPStatus.FORBIDDEN, "Open the address that calibrant serve has printed, with its last part.")
+            raise Refused(403, "Open the address that calibrant serve has printed, with its last part.")
         return path
 
     def _get(self, path: str) -> None:
-        self._until(None)
         parts = urlsplit(path)
         if parts.path in ASSETS:
-            name = ASSETS[parts.path]
-            self._send(HTTPStatus.OK, files(__package__).joinpath(name).read_bytes(), name)
+            name = parts.path or "page.html"
+            self._send(200, files(__package__).joinpath(name).read_bytes(), name)
         elif parts.path == "start":
-            uploads = self.server.uploads
-            self._reply(HTTPStatus.OK, {"options": self.server.options, "max_bytes": uploads.max_bytes})
+            limit = self.server.uploads.max_bytes
+            self._reply(200, {"options": self.server.options, "max_bytes": limit})
         elif parts.path == "file":
             given = parse_qs(parts.query)
             self._send_file(self.server.uploads.find(given.get("upload", [""])[0]), given)
         else:
-            raise Refused(HTTPStatus.NOT_FOUND, "There is no such page.")
+            raise Refused(404, "There is no such page.")
 
     def _send_file(self, upload: Upload, given: dict[str, list[str]]) -> None:
         """A file that was made of an upload, by the name it was given here."""
         name = given.get("name", [""])[0]
         path = upload.files.get(name)
         if path is None:
-            raise Refused(HTTPStatus.NOT_FOUND, "There is no such file. Ask for it again.")
+            raise Refused(404, "There is no such file. Ask for it again.")
         kind = "inline" if "show" in given else "attachment"
         policy = REPORT_POLICY if name.endswith(".html") else POLICY
-        self._send(HTTPStatus.OK, path.read_bytes(), name, policy, {"Content-Disposition": f'{kind}; filename="{name}"'})
+        self._send(200, path.read_bytes(), name, policy, {"Content-Disposition": f'{kind}; filename="{name}"'})
 
     def _post(self, path: str) -> None:
         if path == "upload":
             upload = self._received()
-            self._reply(HTTPStatus.OK, {"upload": upload.id, "name": upload.name})
+            self._reply(200, {"upload": upload.id, "name": upload.name})
         elif path == "drop":
             with suppress(CalibrantError):
                 self.server.uploads.drop(self.server.uploads.find(self._json().get("upload")).id)
-            self._reply(HTTPStatus.OK, {})
+            self._reply(200, {})
         elif path in ACTIONS:
-            self._reply(HTTPStatus.OK, self._computed(path, self._json()))
+            self._reply(200, self._computed(path, self._json()))
         else:
-            raise Refused(HTTPStatus.NOT_FOUND, "There is no such question.")
+            raise Refused(404, "There is no such question.")
 
     def _length(self, most: int, what: str) -> int:
         """The length of the body, known and small enough before a byte is read."""
         given = self.headers.get_all("Content-Length") or []
         if "Transfer-Encoding" in self.headers or len(given) != 1 or not (given[0].isascii() and given[0].isdecimal()):
-            raise Refused(HTTPStatus.LENGTH_REQUIRED, "The length must be known: chunked uploads are refused.")
+            raise Refused(411, "The length must be known: chunked uploads are refused.")
         if len(given[0]) > 15 or int(given[0]) > most:
-            text = f"{what} is larger than {most / 1e6:,.6g} MB."
-            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{text} calibrant serve --max-megabytes sets the limit.")
+            limit = f"{most / 1e6:,.6g} MB. calibrant serve --max-megabytes sets the limit"
+            raise Refused(413, f"{what} is larger than {limit}.")
         self._until(HEAD_SECONDS + SILENT_SECONDS + int(given[0]) / SLOWEST)
         if "100-continue" in self.headers.get("Expect", ""):
-            self.send_response_only(HTTPStatus.CONTINUE)
+            self.send_response_only(100)
             self.end_headers()
         return int(given[0])
 
     def _received(self) -> Upload:
-        uploads = self.server.uploads
-        name = unquote(self.headers.get("X-File-Name", ""), errors="replace")
-        try:
-            return uploads.receive(name, self._length(uploads.max_bytes, "The file"), self.rfile.read1)
-        except TimeoutError as error:
-            raise Incomplete from error
-        finally:
-            self._until(None)
+        uploads, name = self.server.uploads, unquote(self.headers.get("X-File-Name", ""), errors="replace")
+        return uploads.receive(name, self._length(uploads.max_bytes, "The file"), self.rfile.read1)
 
     def _json(self) -> dict[str, Any]:
         length = self._length(MOST_JSON, "The question")
@@ -265,17 +247,17 @@ class Handler(BaseHTTPRequestHandler):
             given = json.loads(self.rfile.read(length))
         except (ValueError, RecursionError):
             given = None
-        self._until(None)
         if not isinstance(given, dict):
-            raise Refused(HTTPStatus.BAD_REQUEST, "The question must be JSON.")
+            raise Refused(400, "The question must be JSON.")
         return given
 
     def _computed(self, action: str, given: dict[str, Any]) -> dict[str, Any]:
         """The answer about an upload, which takes its turn; what was made of it can be downloaded then."""
-        known, options = {each["name"] for each in self.server.options}, given.get("options") or {}
-        if not isinstance(options, dict) or not all(isinstance(each, str | bool) for each in options.values()):
-            raise Refused(HTTPStatus.BAD_REQUEST, "The options must be texts by name.")
-        options = {name: value for name, value in options.items() if name in known}
+        kinds = {each["name"]: bool if each["kind"] == "flag" else str for each in self.server.options}
+        options = given.get("options") or {}
+        if not isinstance(options, dict) or any(type(each) is not kinds.get(name) for name, each in options.items()):
+            raise Refused(400, "The options must be those of the reader, as texts or truth values.")
+        self._until(math.inf)
         with self.server.uploads.held(given.get("upload"), self._gone) as upload:
             place = {"path": str(upload.path), "folder": str(upload.folder), "name": upload.name}
             question = given | place | {"action": action, "options": options}
@@ -290,12 +272,9 @@ class Handler(BaseHTTPRequestHandler):
             return bool(ready) and not self.connection.recv(1, socket.MSG_PEEK)
         return True
 
-    def _until(self, seconds: float | None) -> None:
+    def _until(self, seconds: float) -> None:
         """The connection is ended after so many seconds."""
-        if seconds is None:
-            self.server.ends.pop(self.connection, None)
-        else:
-            self.server.ends[self.connection] = time.monotonic() + seconds
+        self.server.ends[self.connection] = time.monotonic() + seconds
 
     def _drain(self) -> None:
         """Read what a refused client still sends, so that it reads the reply."""
@@ -307,8 +286,7 @@ class Handler(BaseHTTPRequestHandler):
                 left -= len(block)
 
     def _reply(self, status: int, data: dict[str, Any]) -> None:
-        text = json.dumps(data, allow_nan=False).encode()
-        self._send(status, text, ".json")
+        self._send(status, json.dumps(data, allow_nan=False).encode(), ".json")
 
     def _send(
         self, status: int, content: bytes, name: str, policy: str = POLICY, more: dict[str, str] | None = None

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from calibrant.files.formats import ENDINGS, format_of
-from calibrant.problems import CalibrantError, FileError, visible
+from calibrant.problems import FileError, visible
+from calibrant.serve.workers import Busy, Gone
 
 MOST_KEPT = 64
 """Uploads that are kept at once; the oldest go first."""
@@ -23,14 +24,6 @@ CHUNK = 1 << 18
 LONGEST_NAME = 200
 
 
-class Incomplete(Exception):
-    """The client left before all of its file had come."""
-
-
-class TooMany(CalibrantError):
-    """All uploads that may be kept are in use."""
-
-
 @dataclass(eq=False)
 class Upload:
     """A file, and what was made of it; whoever works on it holds the lock."""
@@ -38,7 +31,6 @@ class Upload:
     id: str
     name: str
     """what its owner calls it: shown, never a path"""
-    folder: Path
     path: Path
     size: int
     complete: bool = False
@@ -46,9 +38,14 @@ class Upload:
     """what can be downloaded, by name"""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    @property
+    def folder(self) -> Path:
+        """What is its own."""
+        return self.path.parent
+
 
 class Uploads:
-    """The uploads of a server, in a private folder.
+    """The uploads of a server, in a folder that nobody else may enter.
 
     Parameters
     ----------
@@ -60,12 +57,9 @@ class Uploads:
 
     def __init__(self, max_bytes: int, most_kept: int = MOST_KEPT) -> None:
         self.max_bytes, self.most_kept = max_bytes, most_kept
-        self.folder = Path(tempfile.mkdtemp(prefix="calibrant-serve-"))  # nobody else may enter it
-        self._kept: dict[str, Upload] = {}
+        self.folder = Path(tempfile.mkdtemp(prefix="calibrant-serve-"))
+        self.kept: dict[str, Upload] = {}
         self._lock = threading.Lock()
-
-    def __len__(self) -> int:
-        return len(self._kept)
 
     def receive(self, name: str, size: int, read: Callable[[int], bytes]) -> Upload:
         """Write a file to the disk as it comes: `read` gives up to so many bytes, none at the end.
@@ -80,7 +74,7 @@ class Uploads:
                 while left and (block := read(min(left, CHUNK))):
                     left -= file.write(block)
             if left:
-                raise Incomplete
+                raise Gone
         except BaseException:
             self.drop(upload.id)
             raise
@@ -88,25 +82,21 @@ class Uploads:
         return upload
 
     def _begun(self, name: str, ending: str, size: int) -> Upload:
+        """A place for one more, for which the oldest that nobody works on make room."""
         with self._lock:
-            self._make_room(size)
+            idle = [each.id for each in self.kept.values() if each.complete and not each.lock.locked()]
+            while self.kept and not self._fits(size):
+                if not idle:
+                    raise Busy("Too many files are being worked on. Try again in a moment.")
+                self._remove(idle.pop(0))
             key = secrets.token_urlsafe(24)
-            folder = self.folder / key
-            folder.mkdir(mode=0o700)
-            self._kept[key] = Upload(key, name, folder, folder / f"data{ending}", size)
-            return self._kept[key]
-
-    def _make_room(self, size: int) -> None:
-        """Drop the oldest uploads that nobody works on until one more fits."""
-        idle = [each for each in self._kept.values() if each.complete and not each.lock.locked()]
-        while self._kept and not self._fits(size):
-            if not idle:
-                raise TooMany("Too many files are being worked on. Try again in a moment.")
-            self._remove(idle.pop(0).id)
+            self.kept[key] = Upload(key, name, self.folder / key / f"data{ending}", size)
+            self.kept[key].folder.mkdir(mode=0o700)
+            return self.kept[key]
 
     def _fits(self, size: int) -> bool:
-        total = size + sum(each.size for each in self._kept.values())
-        return len(self._kept) < self.most_kept and total <= FULL_SIZED * self.max_bytes
+        total = size + sum(each.size for each in self.kept.values())
+        return len(self.kept) < self.most_kept and total <= FULL_SIZED * self.max_bytes
 
     def drop(self, key: str) -> None:
         """Forget an upload and remove its folder."""
@@ -114,13 +104,13 @@ class Uploads:
             self._remove(key)
 
     def _remove(self, key: str) -> None:
-        found = self._kept.pop(key, None)
+        found = self.kept.pop(key, None)
         if found is not None:
             shutil.rmtree(found.folder, ignore_errors=True)
 
     def find(self, key: object) -> Upload:
         """An upload by its id; an error where there is none."""
-        found = self._kept.get(key) if isinstance(key, str) else None
+        found = self.kept.get(key) if isinstance(key, str) else None
         if found is None or not found.complete:
             raise FileError("This file is not here any more. Drop it again.")
         return found
@@ -131,17 +121,16 @@ class Uploads:
         upload = self.find(key)
         while not upload.lock.acquire(timeout=0.25):
             if gone():
-                raise Incomplete
+                raise Gone
         try:
-            self.find(key)
-            yield upload
+            yield self.find(key)
         finally:
             upload.lock.release()
 
     def close(self) -> None:
         """Remove everything."""
         with self._lock:
-            self._kept.clear()
+            self.kept.clear()
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -149,5 +138,5 @@ def _ending(name: str) -> str:
     """The known ending of a name, the longest if there are several."""
     fits = [ending for ending in ENDINGS if name.lower().endswith(ending)]
     if not fits:
-        format_of(Path(name))  # refuses it, in the words of every other reader
+        format_of(Path(name))  # refuses it, in the words of every reader
     return max(fits, key=len)

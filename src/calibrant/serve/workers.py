@@ -11,6 +11,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ MOST_WAITING = 100
 SECONDS = 900.0
 """After so long a question is given up."""
 TICK = 0.1
+BUG = "This is a bug in calibrant: please report it, with the lines that it has printed in its terminal."
 
 
 class Busy(CalibrantError):
-    """Too many questions wait already."""
+    """Too much is under way already."""
 
 
 class Broken(CalibrantError):
@@ -33,7 +35,7 @@ class Broken(CalibrantError):
 
 
 class Gone(Exception):
-    """Nobody waits for the answer any more."""
+    """The client has left."""
 
 
 class Worker:
@@ -68,31 +70,19 @@ class Worker:
 
 
 class Workers:
-    """So many processes, each with one question at a time.
+    """So many processes, each with one question at a time, which is given up after so many seconds.
 
-    Parameters
-    ----------
-    answers
-        Gives the answer to a question, in a process of its own: it can be pickled.
-    folder
-        Removed by the processes when the server ends, however it ends.
-    number
-        How many processes.
-    seconds
-        After so long a question is given up.
+    `answers` can be pickled. The processes remove the folder when the server ends, however it ends.
     """
 
     def __init__(
         self, answers: Callable[[Any], Any], folder: Path, number: int = NUMBER, seconds: float = SECONDS
     ) -> None:
-        self.answers, self.folder, self.seconds = answers, folder, seconds
-        self.waiting, self.closed = 0, False
+        self.new = partial(Worker, answers, folder)
+        self.seconds, self.waiting, self.closed = seconds, 0, False
         self.free = threading.Condition()
-        self.idle = [self._new() for _ in range(number)]
+        self.idle = [self.new() for _ in range(number)]
         self.all = list(self.idle)
-
-    def _new(self) -> Worker:
-        return Worker(self.answers, self.folder)
 
     def answer(self, question: Any, gone: Callable[[], bool], about: str = "") -> Any:
         """The answer to a question when its turn has come; the work is stopped if the one who asked is gone.
@@ -139,7 +129,7 @@ class Workers:
             if self.closed:
                 return worker
             self.all.remove(worker)
-            self.all.append(self._new())
+            self.all.append(self.new())
             return self.all[-1]
 
     def close(self) -> None:
@@ -164,6 +154,6 @@ def work(connection: Any, answers: Callable[[Any], Any], folder: Path) -> None:
             found = answers(question)
         except Exception:  # a bug: told on the terminal, in full
             sys.stderr.write(visible(traceback.format_exc()))
-            found = {"error": "This is a bug in calibrant: its terminal shows more. Please report it, with these lines."}
+            found = {"error": BUG}
         with suppress(OSError):
             connection.send(found)
