@@ -43,6 +43,7 @@ COMMANDS = [
     "report",
     "simulate",
     "examples",
+    "serve",
     "study",
 ]
 

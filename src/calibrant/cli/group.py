@@ -172,6 +172,7 @@ def main() -> None:
       calibrant plan test.csv --error 0.03            how many rows does it take?
       calibrant apply map.json new.csv -o better.csv  use it; needs no labels
       calibrant examples try_it                       small files to try all this on
+      calibrant serve                                 a page in the browser for all this
 
     `calibrant COMMAND --help` explains a command with examples. FILE may be `-`, standard
     input. Completion of names in the shell: docs/command_line.md.

@@ -101,8 +101,9 @@ def diagnose(data: Any, question: Question) -> Data:
     if isinstance(data, Forecasts):
         return shown | {"curves": []}
     asked = "class k" if view.startswith("class ") else found.view if view == "auto" else view
-    bins = histogram_of(found)
+    bins, of_classes = histogram_of(found), view == "classwise" and found.classes is not None
     return shown | {
+        "main": _table(found.classes.table()) if of_classes else shown["tables"][0],
         "curves": _class_curves(data, found) if view == "classwise" else [_curve(found, "")],
         "bars": list(zip(*(each.tolist() for each in (bins.low, bins.high, bar_heights(bins))), strict=True)),
         "classes": [] if data.is_binary else [str(each) for each in data.classes[:MOST_NAMES]],

@@ -105,16 +105,16 @@ function choices(found) {
   }
   show("class-label", $("view").value === "class");
   put("estimator", tag("option", { value: "" }, "those of the diagnosis"), ...found.estimators.map(({ name, title, summary }) => tag("option", { value: name, title: summary }, title)));
-  put("measured", ...table(narrow(found.tables[0])));
+  put("measured", ...table(narrow(found.main)));
 }
 async function measure() {
   const name = $("estimator").value;
   state.measured = name ? await question("measure", { estimator: name }, "Measuring …") : null;
-  const shown = state.measured ? state.measured.tables[0] : narrow(state.answer.tables[0]);
+  const shown = state.measured ? state.measured.tables[0] : narrow(state.answer.main);
   put("measured", ...table(shown), ...(state.measured && state.measured.notes.caution || []).map((text) => tag("p", { class: "note" }, text)));
   draw();
 }
-const narrow = ({ title, columns, rows }) => ({ title, columns: columns.slice(0, 4), rows: rows.map((row) => row.slice(0, 4)), note: "" });
+const narrow = ({ title, columns, rows, note }) => ({ title, note, columns: columns.slice(0, 4), rows: rows.map((row) => row.slice(0, 4)) });
 function table({ title, columns, rows, note }) {
   const numeric = columns.map((_, k) => rows.every((row) => /^[<≤\d\s.,+\-−–…%e]*$/.test(row[k])));
   const cells = (name, row) => row.map((text, k) => tag(name, numeric[k] ? { class: "number" } : {}, text));
@@ -192,12 +192,13 @@ async function compare() {
 }
 function changes(repairs) {
   const ends = repairs.flatMap(({ low, high }) => [low, high]), low = Math.min(0, ...ends), high = Math.max(0, ...ends), span = (high - low) * 1.08 || 1;
-  const x = (v) => fixed(150 + 390 * (v - low + 0.04 * span) / span), rows = 28, drawn = [svg("line", { class: "ideal", x1: x(0), x2: x(0), y1: 4, y2: rows * repairs.length + 8 }), svg("text", { class: "tick middle", x: x(0), y: rows * repairs.length + 22 }, "0")];
+  const x = (v) => fixed(8 + 404 * (v - low + 0.04 * span) / span), rows = 38, end = rows * repairs.length;
+  const drawn = [svg("line", { class: "ideal", x1: x(0), x2: x(0), y1: 4, y2: end + 8 }), svg("text", { class: "tick middle", x: x(0), y: end + 24 }, "0")];
   repairs.forEach((each, k) => {
-    const at = 20 + rows * k;
-    drawn.push(svg("text", { x: 0, y: at + 4 }, each.name), svg("line", { class: "interval c0", x1: x(each.low), x2: x(each.high), y1: at, y2: at }), svg("circle", { class: "c0", cx: x(each.change), cy: at, r: 4.5 }, svg("title", {}, `${each.change}`)));
+    const at = 30 + rows * k;
+    drawn.push(svg("text", { x: 0, y: at - 12 }, each.name), svg("line", { class: "interval c0", x1: x(each.low), x2: x(each.high), y1: at, y2: at }), svg("circle", { class: "c0", cx: x(each.change), cy: at, r: 4.5 }, svg("title", {}, `${each.change}`)));
   });
-  put("changes", svg("svg", { viewBox: `0 0 550 ${rows * repairs.length + 28}`, role: "img", "aria-label": "Changes with their intervals; the table has the numbers." }, drawn));
+  put("changes", svg("svg", { viewBox: `0 0 420 ${end + 28}`, role: "img", "aria-label": "Changes with their intervals; the table has the numbers." }, drawn));
 }
 function downloads({ name, files, no_onnx }) {
   const words = { json: "JSON", py: "Python", onnx: "ONNX" };
