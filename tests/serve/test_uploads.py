@@ -41,12 +41,12 @@ def test_a_name_is_never_a_path(uploads, name):
     assert [each.name for each in uploads.folder.iterdir()] == [found.id]
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", [*ENDINGS, ".json", ".eval"])
 def test_known_endings_are_kept(uploads, ending):
     assert receive(uploads, f"Mine{ending.upper()}").path.name == f"data{ending}"
 
 
-@pytest.mark.parametrize("name", ["model.pkl", "a.npy", "a.csv.exe", "csv", "", "a.parquet.gz", "a.json"])
+@pytest.mark.parametrize("name", ["model.pkl", "a.npy", "a.csv.exe", "csv", "", "a.parquet.gz", "a.json.gz"])
 def test_other_endings_are_refused_in_the_words_of_the_reader(uploads, name):
     with pytest.raises(FileError, match=r"has no ending that tells its format. Use one of \.csv"):
         receive(uploads, name)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from calibrant.files.formats import ENDINGS, format_of
+from calibrant.files.formats import ENDINGS, LOGS, format_of
 from calibrant.problems import FileError, visible
 from calibrant.serve.workers import Busy, Gone
 
@@ -136,7 +136,8 @@ class Uploads:
 
 def _ending(name: str) -> str:
     """The known ending of a name, the longest if there are several."""
-    fits = [ending for ending in ENDINGS if name.lower().endswith(ending)]
+    known = (*ENDINGS, *(ending for endings in LOGS.values() for ending in endings))
+    fits = [ending for ending in known if name.lower().endswith(ending)]
     if not fits:
         format_of(Path(name))  # refuses it, in the words of every reader
     return max(fits, key=len)
