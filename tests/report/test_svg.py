@@ -66,3 +66,11 @@ def test_value_range_of_a_single_value_has_length():
         low, high = value_range([Curve([value], [value], [value], [value], [1.0])])
         assert 0 <= low <= value <= high <= 1
         assert high > low
+
+
+@pytest.mark.parametrize("p", [1e-12, 1 - 1e-12])
+def test_points_beyond_the_end_of_a_logit_axis_are_drawn_at_its_middle_if_all_are(p):
+    curve = Curve([p], [p], [0.0], [1.0], [1.0])
+    text = reliability_svg({"": {"": curve}}, bins=None, title="t", key="k", scales=["logit"])
+    assert "nan" not in text
+    assert ET.fromstring(text).find(".//circle") is not None

@@ -102,6 +102,7 @@ def test_the_report_is_shown_and_downloaded(page, binary_csv, tmp_path):
     report = page.frame_locator("#report-frame")
     report.locator("h1").wait_for()
     assert "<img src=x onerror=alert(1)>.csv" in report.locator("h1").inner_text()
+    assert report.locator("figure.explorer .controls").first.is_visible()  # its own script runs
     assert page.locator("img").count() == 0
     with page.expect_download() as found:
         page.click("#report-save")

@@ -107,7 +107,7 @@ def _share(value: float, ends: Range, logit: bool) -> float:
         return (value - low) / (high - low)
     inside = min(max(value, low), high)
     at, start, stop = (math.log(each / (1 - each)) for each in (inside, low, high))
-    return (at - start) / (stop - start)
+    return (at - start) / (stop - start) if stop > start else 0.5  # all lies beyond the end of the axis
 
 
 def marks(ends: Range, logit: bool = False) -> dict[float, str]:

@@ -22,6 +22,7 @@ from calibrant.predictions import Predictions, StatePredictions
 from calibrant.problems import CalibrantError, InputError
 from calibrant.report import page
 from calibrant.results import Answer, Estimate, Table, estimate_table
+from calibrant.verbs.origin import Origin, origin_of
 
 COLOURS = {False: "bad", True: "fine", None: "open"}
 """Of verdicts; data that show no error are not yet good news."""
@@ -70,10 +71,10 @@ class Answers:
         path, name, options = str(question["path"]), str(question["name"]), question.get("options") or {}
         try:
             data, source = self._data(Path(path), options)
-            found = ACTIONS[question["action"]](data, question)
+            taken = str(source).replace(path, name)
+            return {"name": name, "source": taken, **ACTIONS[question["action"]](data, {**question, "source": taken})}
         except Exception as error:
             return {"error": self.worded(error).replace(path, name), "columns": _columns(Path(path), options)}
-        return {"name": name, "source": str(source).replace(path, name), **found}
 
     def _data(self, path: Path, options: Data) -> tuple[Any, Any]:
         """The predictions in a file and where they are; those read last are kept."""
@@ -94,10 +95,10 @@ def _columns(path: Path, options: Data) -> list[str]:
 
 
 def diagnose(data: Any, question: Question) -> Data:
-    """Is it calibrated? With the report, and what can be chosen next."""
+    """Is it calibrated? With what can be chosen next."""
     view = str(question.get("view") or "auto")
-    found: Any = cal.diagnose(data, view="auto" if view == "classwise" else view, name=question["name"])
-    shown = shown_answer(found) | {"rows": found.n, "files": _written(question, {"report.html": page(found)})}
+    found: Any = cal.diagnose(data, view=_one_question(view), name=question["name"])
+    shown = shown_answer(found) | {"rows": found.n}
     if isinstance(data, Forecasts):
         return shown | {"curves": []}
     asked = "class k" if view.startswith("class ") else found.view if view == "auto" else view
@@ -112,6 +113,21 @@ def diagnose(data: Any, question: Question) -> Data:
         "chosen": FIRST_CHOICE,
         "shares": SHARES,
     }
+
+
+def _one_question(view: str) -> str:
+    """The view of a diagnosis: class by class is that of all classes."""
+    return "auto" if view == "classwise" else view
+
+
+def report(data: Any, question: Question) -> Data:
+    """The report that `calibrant diagnose --report` writes."""
+    found = cal.examine(data, view=_one_question(str(question.get("view") or "auto")), name=question["name"])
+    return {"files": _written(question, {"report.html": page(found, origin=_origin(data, question))})}
+
+
+def _origin(data: Any, question: Question) -> Origin:
+    return origin_of(data, command="calibrant serve", source=f"{question['name']}: {question['source']}")
 
 
 def shown_answer(answer: Answer) -> Data:
@@ -174,7 +190,7 @@ def compare(data: Any, question: Question) -> Data:
     found = cal.compare(judging, maps, score=str(question.get("score") or "auto"))
     best = maps[found.best]
     before, after = (cal.diagnose(each, name=question["name"]) for each in (judging, best.apply(judging)))
-    report = {"comparison.html": page(before, after=after, comparison=found, fitted=best)}
+    text = page(before, after=after, comparison=found, fitted=best, origin=_origin(judging, question))
     given = "probs" if data.logits is None else "logits"
     repairs = [_repair(each, maps[name], name, given, question) for name, each in found.ranked().items()]
     return shown_answer(found) | {
@@ -184,7 +200,10 @@ def compare(data: Any, question: Question) -> Data:
         "helped": bool(found.better),
         "after": after.verdict,
         "repairs": repairs,
-        "files": [*_written(question, report), *(name for each in repairs for name in each["files"])],
+        "files": [
+            *_written(question, {"comparison.html": text}),
+            *(name for each in repairs for name in each["files"]),
+        ],
     }
 
 
@@ -266,5 +285,7 @@ def _written(question: Question, files: Mapping[str, str | bytes]) -> list[str]:
     return list(files)
 
 
-ACTIONS: Mapping[str, Callable[[Any, Question], Data]] = {"diagnose": diagnose, "measure": measure, "compare": compare}
+ACTIONS: Mapping[str, Callable[[Any, Question], Data]] = {
+    each.__name__: each for each in (diagnose, report, measure, compare)
+}
 """What may be asked."""

@@ -83,12 +83,11 @@ async function diagnose() {
   $("source").textContent = found.source;
   put("notes", ...Object.entries(found.notes).flatMap(([word, texts]) => [tag("h3", {}, word[0].toUpperCase() + word.slice(1)), tag("ul", {}, texts.map((each) => tag("li", {}, each)))]));
   put("tables", ...found.tables.flatMap(table));
-  link("report-open", "report.html", true); link("report-save", "report.html");
-  $("report-frame").removeAttribute("src"); if ($("report").open) frame();
+  $("report").open = false; show("report-links", false); show("report-frame", false);
   const ofClasses = Boolean(found.maps);
   for (const id of ["view-label", "estimator-label", "scale", "figure"]) show(id, ofClasses);
   show("reading", true); show("diagnosis", true); show("repairs", ofClasses);
-  if (ofClasses) choices(found); else { show("class-label", false); put("measured"); $("report").open = true; frame(); }
+  if (ofClasses) choices(found); else { show("class-label", false); put("measured"); $("report").open = true; }
   state.view = ofClasses ? [$("view").value, $("class").value] : null;
   draw();
 }
@@ -123,7 +122,14 @@ function table({ title, columns, rows, note }) {
 }
 const address = (name, shown) => `file?${new URLSearchParams({ upload: state.upload, name, ...(shown ? { show: 1 } : {}) })}`;
 const link = (id, name, shown) => $(id).setAttribute("href", address(name, shown));
-function frame() { if (!$("report-frame").getAttribute("src")) $("report-frame").setAttribute("src", address("report.html", true)); }
+async function report() {
+  if (!$("report").open || !$("report-frame").hidden) return;
+  const found = state.asked ? null : await question("report", {}, "Writing the report …");
+  if (!found) { $("report").open = false; return; }
+  link("report-open", "report.html", true); link("report-save", "report.html");
+  $("report-frame").setAttribute("src", address("report.html", true));
+  show("report-links", true); show("report-frame", true);
+}
 
 /* Drawing: a unit square of probabilities or of their log-odds, as far as the points reach. */
 const SIDE = 400, LEFT = 72, TOP = 12, STRIP = 46;
@@ -218,7 +224,7 @@ $("options").addEventListener("submit", (event) => { event.preventDefault(); $("
 $("view").addEventListener("change", diagnose); $("class").addEventListener("change", diagnose); $("estimator").addEventListener("change", measure);
 $("scale").addEventListener("change", draw);
 $("compare").addEventListener("submit", (event) => { event.preventDefault(); compare(); });
-$("report").addEventListener("toggle", () => $("report").open && frame());
+$("report").addEventListener("toggle", report);
 ask("start", {}, "Starting …").then((found) => {
   if (!found) return;
   state.options = found.options; state.limit = found.max_bytes;
