@@ -86,6 +86,8 @@ def _of_files() -> Iterator[Call]:
 def _of_plots() -> Iterator[Call]:
     one, several = cal.diagnose(EVENT, P), cal.ece(EVENT, P)
     world = cal.simulate.UniformWorld()
+    rows = cal.Predictions(EVENT, P)
+    bent = cal.Platt().fit(rows)
     given: dict[str, dict[str, Any]] = {
         "reliability": {"result": one},
         "draw": {"answer": several},
@@ -98,6 +100,17 @@ def _of_plots() -> Iterator[Call]:
         "bias_grid": {"grid": cal.simulate.bias_grid(world, [20], [2], n_data_sets=4)},
         "curves": {"what": cal.Platt().fit(EVENT, P)},
         "bias_curves": {"rows": [cal.simulate.bias(cal.ece, world, 20, n_data_sets=4)]},
+        "candidates": {"result": cal.compare(rows, {"a": bent, "b": cal.maps.Identity().fit(rows)})},
+        "classes": {"result": cal.static_error(*DATA["classes"])},
+        "clinical_plot": {"result": cal.clinical(rows)},
+        "confidences": {"result": cal.assess_answers(EVENT, P)},
+        "cumulative": {"result": cal.ks_error(EVENT, P)},
+        "estimator_plot": {"result": cal.simulate.bias(cal.ece, world, 20, n_data_sets=4)},
+        "grid": {"results": {"a": several}},
+        "score_change": {"result": cal.compare(rows, bent)},
+        "score_parts": {"result": cal.decompose(EVENT, P)},
+        "trust_plot": {"result": cal.trust(rows, estimators=["ece"], n_data_sets=4)},
+        "validation_plot": {"result": cal.plan_validation(0.1, 0.8)},
         "segments": {"audit": cal.audit(EVENT, P, {"f": P > 0.5}, min_size=2, n_draws=19)},
     }
     for name in plot.__all__:
@@ -141,6 +154,9 @@ def _of_adapters() -> Iterator[Call]:
     model.options = ["method", "prefit", "ensemble", "response"]
     yield model
     yield OfOptions("MapTransformer", fitted(adapters.MapTransformer, P[:, None]), adapters.MapTransformer)
+    display = adapters.CalibrationDisplay(cal.diagnose(EVENT, P))
+    yield OfOptions("CalibrationDisplay", adapters.CalibrationDisplay, diagnosis=display.diagnosis)
+    yield OfOptions("CalibrationDisplay.plot", _closed(display.plot), display.plot)
     yield OfOptions("scorer", lambda *, measure: adapters.scorer(measure), measure="ece")
     yield OfOptions("scorers", lambda *, measures: adapters.scorers(measures), measures="ece")
 

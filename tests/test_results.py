@@ -179,7 +179,7 @@ def test_classes_are_shown_in_a_table():
         "cat    0.1250  0.1000 … 0.2000  1,200",
         "<dog>  0.2500  0.2000 … 0.3000  7.5",
     ]
-    assert "<td>&lt;dog&gt;</td><td>0.2500</td>" in table._repr_html_()
+    assert "<td>&lt;dog&gt;</td><td class='number'>0.2500</td>" in table._repr_html_()
     many = repr(cal.results.ClassTable(range(60), np.zeros(60), np.ones(60)))
     assert many.splitlines()[1].split() == ["class", "value", "rows"]
     assert many.endswith("10 more classes")

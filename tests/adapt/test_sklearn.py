@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
@@ -370,3 +370,51 @@ def test_a_missing_library_says_how_to_install_it(library):
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert f"pip install 'calibrant[{library}]'" in done.stdout
+
+
+FITS = []
+
+
+class Seen(GaussianNB):
+    """Remembers the first column of the rows it was fitted on."""
+
+    def fit(self, X, y, sample_weight=None):
+        FITS.append(set(X[:, 0].tolist()))
+        return super().fit(X, y, sample_weight)
+
+
+def test_no_group_is_in_two_folds():
+    X, y = data(2, 240)
+    groups = np.repeat(np.arange(40), 6)
+    X[:, 0] = groups
+    FITS.clear()
+    model = CalibratedModel(Seen(), "platt", cv=4).fit(X, y, groups=groups)
+    folds = FITS[:4]
+    assert all(len(seen) < 40 for seen in folds)
+    held = [set(range(40)) - seen for seen in folds]
+    assert sorted(each for fold in held for each in fold) == list(range(40))
+    assert model.predict_proba(X).shape == (240, 2)
+
+
+def test_groups_reach_the_map_and_splitters():
+    X, y = data(2, 240)
+    groups = np.repeat([f"p{k}" for k in range(40)], 6)
+    fitted = GaussianNB().fit(X, y)
+    alone = CalibratedModel(fitted, "auto", prefit=True).fit(X, y, groups=groups).map_
+    rows = cal.Predictions(y, fitted.predict_proba(X)[:, 1], groups=groups)
+    assert alone.fit.choice.candidates == cal.recalibrate(rows, "auto").fit.choice.candidates
+    by_group = CalibratedModel(GaussianNB(), cv=GroupKFold(3)).fit(X, y, groups=groups)
+    assert by_group.map_.fit.n == 240
+    with pytest.raises(cal.InputError, match="groups must be at least 5, one for each fold; there are 2"):
+        CalibratedModel(GaussianNB()).fit(X, y, groups=np.arange(240) % 2)
+    with pytest.raises(cal.InputError, match="groups"):
+        CalibratedModel(GaussianNB()).fit(X, y, groups=groups[:-1])
+
+
+def test_groups_are_routed_as_metadata():
+    X, y = data(2, 240)
+    groups = np.repeat(np.arange(40), 6)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = CalibratedModel(GaussianNB()).set_fit_request(groups=True)
+        scores = cross_val_score(model, X, y, cv=GroupKFold(3), params={"groups": groups})
+    assert len(scores) == 3

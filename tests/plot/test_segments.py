@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.plot.segments import COLORS, segments
+from calibrant.plot.segments import LOOKS, segments
 from calibrant.problems import InputError, MissingExtra
+from calibrant.results import p_words
 from calibrant.verbs.auditing.audit import audit
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -23,7 +24,8 @@ def found():
 
 
 def lines_of(ax):
-    return [c for c in ax.collections if hasattr(c, "get_segments")]
+    """Those of the segments; the first collection marks 0."""
+    return [c for c in ax.collections if hasattr(c, "get_segments")][1:]
 
 
 def points_of(ax):
@@ -41,15 +43,17 @@ def test_gaps_and_intervals_are_drawn_where_they_lie(found, ax):
 
 def test_names_rows_and_verdicts_are_shown(found, ax):
     segments(found, ax=ax)
-    assert [t.get_text() for t in ax.get_yticklabels()] == [f"{s.name}  ({s.n:,})" for s in found.segments]
-    assert [t.get_text().split(",")[0] for t in ax.texts] == [s.verdict for s in found.segments]
-    assert ax.texts[0].get_color() == COLORS["too high"]
+    words = [t.get_text() for t in ax.texts]
+    assert all(s.name in text and s.verdict in text for s, text in zip(found.segments, words, strict=True))
+    first = found.segments[0]
+    assert words[0] == f"{first.name}  {first.verdict}, {p_words(first.adjusted)}, n = {first.n:,}"
+    assert points_of(ax)[0].get_facecolor()[0] == pytest.approx(matplotlib.colors.to_rgba(LOOKS[first.verdict][0]))
 
 
 def test_the_worst_are_drawn_where_there_are_many(found, ax):
     segments(found, ax=ax, most=2)
-    assert len(ax.get_yticklabels()) == 2
-    assert ax.get_title(loc="left") == f"{len(found.found)} of 5 segments called wrong; the 2 worst"
+    assert len(ax.texts) == 2
+    assert ax.get_title(loc="left").startswith(f"{len(found.found)} of 5 segments called wrong; the 2 worst")
 
 
 def test_larger_segments_have_larger_points(found, ax):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 
+from calibrant.adapt.display import CalibrationDisplay
 from calibrant.adapt.scorers import as_mass, scorer, scorers
-from calibrant.inputs import check_choice
+from calibrant.inputs import check_choice, check_groups
 from calibrant.kernels.logits import two_columns
 from calibrant.maps import CalibrationMap
 from calibrant.predictions import Predictions
@@ -26,7 +28,7 @@ try:
         clone,
     )
     from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import check_cv
+    from sklearn.model_selection import StratifiedGroupKFold, check_cv
     from sklearn.utils import _safe_indexing, indexable
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.parallel import Parallel, delayed
@@ -34,7 +36,7 @@ try:
 except ImportError as error:
     raise MissingExtra("scikit-learn", "sklearn", "calibrant.adapt.sklearn") from error
 
-__all__ = ["CalibratedModel", "MapTransformer", "scorer", "scorers"]
+__all__ = ["CalibratedModel", "CalibrationDisplay", "MapTransformer", "scorer", "scorers"]
 
 RESPONSES = ("auto", "predict_proba", "decision_function")
 
@@ -99,7 +101,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         self.estimator, self.method, self.cv, self.prefit = estimator, method, cv, prefit
         self.ensemble, self.response, self.n_jobs = ensemble, response, n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit the estimator and the map.
 
         Parameters
@@ -110,6 +112,9 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             Classes.
         sample_weight
             Weights, for the estimator and the map.
+        groups
+            A group per row, such as a patient: no group is in two folds, neither of `cv` nor
+            of a map that is chosen by cross-validation.
         """
         check_choice("response", self.response, RESPONSES)
         for name in ("prefit", "ensemble"):
@@ -118,12 +123,13 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         labels = checked_labels(self, y)
         rows, labels = indexable(X, labels)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows)
+        clusters = None if groups is None else check_groups(groups, len(labels))
         for name in ("estimators_", "maps_", "estimator_", "map_"):
             self.__dict__.pop(name, None)
         if self._is_fitted_already():
-            self._fit_map(rows, labels, weights)
+            self._fit_map(rows, labels, weights, clusters)
         else:
-            self._fit_both(rows, labels, weights)
+            self._fit_both(rows, labels, weights, clusters)
         return self
 
     def predict_proba(self, X: Any) -> Array:
@@ -183,17 +189,17 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             raise InputError("ensemble", "needs an estimator that can be fitted to each fold", "this one is fitted")
         return fitted
 
-    def _fit_map(self, X: Any, labels: Array, weights: Any) -> None:
+    def _fit_map(self, X: Any, labels: Array, weights: Any, groups: Any) -> None:
         if self.estimator is None:
             raise InputError("estimator", "is required if prefit=True", "it is None")
         check_is_fitted(self.estimator)
         outputs, are_logits = _outputs(self.estimator, X, self.response)
         self.classes_ = np.asarray(self.estimator.classes_)
-        self.map_ = _fitted_map(self.method, labels, outputs, are_logits, self.classes_, weights)
+        self.map_ = _fitted_map(self.method, labels, outputs, are_logits, self.classes_, weights, groups)
         self.estimator_ = self.estimator
 
-    def _fit_both(self, X: Any, labels: Array, weights: Any) -> None:
-        classes, splits = self._splits(X, labels)
+    def _fit_both(self, X: Any, labels: Array, weights: Any, groups: Any) -> None:
+        classes, splits = self._splits(X, labels, groups)
         if weights is not None and not has_fit_parameter(self._template(), "sample_weight"):
             name = type(self._template()).__name__
             warnings.warn(f"{name} takes no sample_weight: only the map is weighted", stacklevel=3)
@@ -202,8 +208,8 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         estimators, outputs, are_logits = zip(*parts, strict=True)
 
         def fitted(found: Array, rows: Any) -> CalibrationMap:
-            mass = None if weights is None else weights[rows]
-            return _fitted_map(self.method, labels[rows], found, are_logits[0], classes, mass)
+            mass, clusters = (None if each is None else each[rows] for each in (weights, groups))
+            return _fitted_map(self.method, labels[rows], found, are_logits[0], classes, mass, clusters)
 
         held_out = [test for _, test in splits]
         if self.ensemble:
@@ -214,7 +220,7 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             self.estimator_ = self._fitted(X, labels, weights)
         self.classes_ = classes
 
-    def _splits(self, X: Any, labels: Array) -> tuple[Array, list[tuple[Any, Any]]]:
+    def _splits(self, X: Any, labels: Array, groups: Any) -> tuple[Array, list[tuple[Any, Any]]]:
         """The classes, and rows to fit and to predict for each fold."""
         if getattr(X, "shape", (1, 1))[1:] == (0,):
             found = f"0 feature(s) (shape={X.shape}) while a minimum of 1 is required"
@@ -223,7 +229,13 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
         if len(classes) < 2:
             found = f"it holds {len(classes)} class in {len(labels)} rows"
             raise InputError("y", "must hold at least two classes", found)
-        return classes, list(check_cv(self.cv, labels, classifier=True).split(X, labels))
+        cv = check_cv(self.cv, labels, classifier=True)
+        if groups is not None and (self.cv is None or isinstance(self.cv, Integral)):
+            folds, found = cv.get_n_splits(), len(np.unique(groups))
+            if found < folds:
+                raise InputError("groups", f"must be at least {folds}, one for each fold", f"there are {found}")
+            cv = StratifiedGroupKFold(folds)
+        return classes, list(cv.split(X, labels, groups))
 
     def _fold(
         self, X: Any, labels: Array, weights: Any, classes: Array, train: Any, test: Any
@@ -352,10 +364,10 @@ def _outputs(estimator: Any, X: Any, response: str) -> tuple[Array, bool]:
 
 
 def _fitted_map(
-    method: Any, labels: Array, outputs: Array, are_logits: bool, classes: Any, weights: Any
+    method: Any, labels: Array, outputs: Array, are_logits: bool, classes: Any, weights: Any, groups: Any = None
 ) -> CalibrationMap:
     make = Predictions.from_logits if are_logits else Predictions
-    return recalibrate(make(labels, outputs, classes=classes, **as_mass(weights)), method)
+    return recalibrate(make(labels, outputs, classes=classes, groups=groups, **as_mass(weights)), method)
 
 
 def _recalibrated(fitted: CalibrationMap, outputs: Array, are_logits: bool) -> Array:

@@ -38,7 +38,7 @@ def density_error(
     """How far are predictions from a kernel estimate of the observed rate around them?
 
     π̂(p) = Σ_j K((p−p_j)/h) y_j / Σ_j K((p−p_j)/h) with the triweight kernel, reflected at 0
-    and 1. `parts["curve"]` is π̂.
+    and 1. `parts["curve"]` is π̂, `parts["density"]` f̂.
 
     When to trust it: smooth curves and predictions that are spread out. Near 0 and 1 it
     smooths real structure away.
@@ -105,7 +105,8 @@ def density_error(
     else:
         nodes = spread_nodes(pooled, width)
         rate, density = smooth_rate(nodes, pooled, width)
-        parts = {"curve": Line.thinned(nodes[density > 0], rate[density > 0])}
+        held = density > 0
+        parts = {"curve": Line.thinned(nodes[held], rate[held]), "density": Line.thinned(nodes[held], density[held])}
         if method == "pointwise":
             power = _pointwise(pooled, smooth_rate(pooled.values, pooled, width)[0], norm)
         else:

@@ -13,6 +13,8 @@ from calibrant import inputs
 from calibrant.arrays import common_index, own, read_only
 from calibrant.predictions import Mass, check_mass, chosen_rows
 from calibrant.problems import InputError
+from calibrant.results.frames import Framed
+from calibrant.results.notebook import Shown
 from calibrant.types import Array, Floats, Seed
 
 NODES = 200
@@ -26,7 +28,7 @@ LARGEST = 1e150
 """The size of numbers up to which sums of their squares are finite; variances are at least 1/LARGEST."""
 
 
-class Forecasts(ABC):
+class Forecasts(Shown, Framed, ABC):
     """A distribution for each of `n` real numbers, and the numbers observed: `labels`, `(n,)`.
 
     A new kind defines `outputs`, `mean`, `variance`, `cdf`, `quantile` and
@@ -72,6 +74,17 @@ class Forecasts(ABC):
     def observed(self) -> Floats:
         """What was observed: the labels."""
         return self.labels
+
+    def columns_of_rows(self) -> dict[str, Any]:
+        """Label, what was predicted and, where there are some, weights and groups, as columns."""
+        found: dict[str, Any] = {"label": self.labels}
+        for name in self.per_row:
+            values, short = getattr(self, name), name.strip("_")
+            found |= (
+                {short: values} if values.ndim == 1 else {f"{short}_{k}": column for k, column in enumerate(values.T)}
+            )
+        beside = {"weight": self.weights, "group": self.groups}
+        return found | {name: values for name, values in beside.items() if values is not None}
 
     def __len__(self) -> int:
         return self.n

@@ -9,7 +9,8 @@ from calibrant.maps.auto import Auto
 from calibrant.maps.bayesian_binning import BayesianBinning, BayesianBinningMap
 from calibrant.maps.bent import Bent, BentMap
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
-from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Fit, SavedMap
+from calibrant.maps.calibration_map import CalibrationMap, Fit, SavedMap
+from calibrant.maps.choice import Candidate, Choice
 from calibrant.maps.evolved_pieces import EvolvedMap, EvolvedPieces
 from calibrant.maps.gaussian_process import GaussianProcessMap, GaussianProcessTable
 from calibrant.maps.isotonic import CenteredIsotonic, Isotonic, KnotMap

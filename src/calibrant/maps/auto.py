@@ -11,7 +11,8 @@ import numpy as np
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.logits import two_columns
 from calibrant.maps.bent import Bent
-from calibrant.maps.calibration_map import CalibrationMap, Candidate, Choice, Fit, Recipe
+from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe
+from calibrant.maps.choice import Candidate, Choice
 from calibrant.maps.folds import in_folds, n_units
 from calibrant.maps.judged import Judged
 from calibrant.maps.mixture import MixtureMap, lifted_logs

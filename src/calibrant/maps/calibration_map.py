@@ -5,20 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from html import escape
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar, dataclass_transform, overload
 
 import numpy as np
 
 from calibrant import inputs, options
+from calibrant.maps.choice import Choice
 from calibrant.maps.log_space import admit_fit, given_of, prevalence_of, rows_that_count
 from calibrant.maps.row_by_row import RowByRow
 from calibrant.methods import Kind, State, method
 from calibrant.predictions import MultilabelPredictions, Predictions
 from calibrant.problems import InputError, MapError
-from calibrant.results import Interval, Line, Record, Table, checked, kind, number
+from calibrant.results import Line, Record, checked, kind, number
 from calibrant.results.constraints import BIG, Distinct, Holds, Shape, Within
+from calibrant.results.notebook import Shown
 from calibrant.types import Array, Floats
 from calibrant.writing import write_text
 
@@ -42,60 +43,6 @@ def map_record(record: type[R]) -> type[R]:
 def map_recipe(name: str, state: State = "", kind: Kind = "map") -> Callable[[type[T]], type[T]]:
     """A recipe of maps, its options frozen, registered by the name that users give."""
     return lambda options: method(kind, name=name, state=state)(dataclass(frozen=True, slots=True)(options))
-
-
-@map_record
-class Candidate(Record):
-    """The score of a map, or of the procedure that chooses one, on held-out rows."""
-
-    name: str
-    n_parameters: Annotated[int, Within(0)] | None
-    score: float
-    interval: Interval | None
-    change: float
-    """from that of the identity; negative is better"""
-    change_interval: Interval | None
-    weight: Annotated[float, Within(0, 1)] | None = None
-    """in the average, if it is one"""
-
-    @property
-    def row(self) -> tuple[str, ...]:
-        """Its row in the table of candidates."""
-        size, weight = ("" if each is None else number(each) for each in (self.n_parameters, self.weight))
-        scores = _with_margin(self.score, self.interval), _with_margin(self.change, self.change_interval)
-        return self.name, size, *scores, weight
-
-
-@map_record
-class Choice(Record):
-    """Why this map was chosen, or what was mixed: the held-out score of every candidate."""
-
-    chosen: str
-    reason: str
-    title: str
-    """of the score"""
-    candidates: tuple[Candidate, ...]
-    procedure: Candidate | None = None
-    """the procedure of choosing, on rows that took no part in it"""
-    note: str = ""
-
-    @property
-    def table(self) -> Table:
-        """The candidates, best first, with their 95 % margins."""
-        every = (*self.candidates, *([] if self.procedure is None else [self.procedure]))
-        columns = ("map", "parameters", self.title, "change from identity", "weight")
-        used = len(columns) if any(each.weight is not None for each in every) else -1
-        return Table("Candidates", columns[:used], tuple(each.row[:used] for each in every), self.note)
-
-    def __repr__(self) -> str:
-        return f"{self.table!r}\n{self.reason}"
-
-    def _repr_html_(self) -> str:
-        return self.table.to_html() + f"<p>{escape(self.reason)}</p>"
-
-
-def _with_margin(value: float, interval: Interval | None) -> str:
-    return number(value) if interval is None else f"{number(value)} ± {number((interval.high - interval.low) / 2)}"
 
 
 @map_record
@@ -125,7 +72,7 @@ class Recalibrator(Protocol):
         """The map that recalibrates these predictions best."""
 
 
-class SavedMap(Record, ABC):
+class SavedMap(Shown, Record, ABC):
     """What maps of every kind share: how they were fitted, parameters by name, a file of their own."""
 
     fit: Fit

@@ -13,13 +13,14 @@ from calibrant.options import checked
 from calibrant.predictions import admit, repeats_groups
 from calibrant.predictions.content import one_by_one
 from calibrant.problems import InputError
-from calibrant.results import Line, number, p_words
+from calibrant.results import Framed, Line, number, p_words
+from calibrant.results.notebook import Shown
 
 HUGE = 1e6
 """E-values above this are printed with an exponent."""
 
 
-class Monitor:
+class Monitor(Shown, Framed):
     """Are predictions still calibrated? Valid at any time, however often it is checked.
 
     The evidence is an e-value: the wealth of someone who starts with 1 and bets on fixed
@@ -178,6 +179,11 @@ class Monitor:
         rows = np.concatenate([[0], np.cumsum(self.state.block_rows)])
         return Line(rows.astype(np.float64), np.concatenate([[1.0], self.state.block_values]))
 
+    def columns_of_rows(self) -> dict[str, Any]:
+        """The course of the e-value, as columns."""
+        course = self.course()
+        return {"rows": course.x, "e_value": course.y}
+
     @checked
     def plot(self, ax: Any = None, *, alpha: float = 0.05) -> Any:
         """Plot the e-value over the rows, the alarm line and the change (needs matplotlib).
@@ -232,6 +238,10 @@ class Monitor:
         verdict = False if self.alarm(alpha) else None  # no alarm is no proof of calibration
         facts = {"question": "Is it still calibrated?", "answer": self.sentence(alpha), "calibrated": verdict}
         return {**facts, "numbers": numbers, "cautions": list(self.cautions)}
+
+    def to_dict(self) -> dict[str, float]:
+        """Rows, e-value and p-value as flat numbers, for loggers."""
+        return {name: float(value) for name, value in self.summary()["numbers"].items()}
 
     def to_json(self, *, indent: int | None = None) -> str:
         """The state as JSON.

@@ -6,52 +6,101 @@ from collections.abc import Callable
 from typing import Any
 
 from calibrant import options
+from calibrant.maps.choice import Choice
 from calibrant.plot import content
+from calibrant.plot.candidates import candidates, classes, estimator_plot, trust_plot, validation_plot
+from calibrant.plot.confidences import clinical_plot, confidences
+from calibrant.plot.cumulative import cumulative
 from calibrant.plot.curves import curves
 from calibrant.plot.decision import decision, risk_coverage
 from calibrant.plot.evidence import evidence
 from calibrant.plot.forecasts import forecast_plot
+from calibrant.plot.grid import grid
 from calibrant.plot.power import bias_curves, bias_grid, miss_rates, power_curve
 from calibrant.plot.reliability import reliability
+from calibrant.plot.score_parts import score_change, score_parts
 from calibrant.plot.segments import segments
 from calibrant.problems import InputError
-from calibrant.results import Answer, Estimate
+from calibrant.results import Answer, ClassTable, Estimate
 
 __all__ = [
     "bias_curves",
     "bias_grid",
+    "candidates",
+    "classes",
+    "clinical_plot",
+    "confidences",
+    "cumulative",
     "curves",
     "decision",
     "draw",
+    "estimator_plot",
     "evidence",
     "forecast_plot",
+    "grid",
     "miss_rates",
     "power_curve",
     "reliability",
     "risk_coverage",
+    "score_change",
+    "score_parts",
     "segments",
+    "trust_plot",
+    "validation_plot",
 ]
 
 PLOTS: dict[str, Callable[..., Any]] = {
+    "AnswerReport": confidences,
     "Audit": segments,
+    "Bias": estimator_plot,
+    "BiasGrid": bias_grid,
+    "Choice": candidates,
+    "ClinicalReport": clinical_plot,
+    "Comparison": score_change,
+    "Comparisons": candidates,
+    "Decomposition": score_parts,
     "Diagnosis": reliability,
     "ForecastDiagnosis": forecast_plot,
     "Plan": power_curve,
+    "Trust": trust_plot,
+    "ValidationPlan": validation_plot,
+    "Where": cumulative,
 }
 """By the kind of answer."""
 
-OF_ESTIMATES: dict[str, Callable[..., Any]] = {"decision_regret": decision, "selective_risk": risk_coverage}
-"""By the estimate's name; other estimates with bins or a curve are reliability diagrams."""
+OF_ESTIMATES: dict[str, Callable[..., Any]] = {
+    "decision_regret": decision,
+    "ks_error": cumulative,
+    "selective_risk": risk_coverage,
+}
+"""By the estimate's name; other estimates with bins or a curve are reliability diagrams, those per class bars."""
+
+
+def plot_of(answer: Any) -> Callable[..., Any] | None:
+    """The function that draws such an answer, or None where it has no picture.
+
+    Parameters
+    ----------
+    answer
+        Any answer.
+    """
+    if not isinstance(answer, Estimate):
+        return PLOTS.get(type(answer).__name__)
+    if content.part(answer, "classes", ClassTable) is not None:
+        return classes
+    drawable = content.has_bins(answer) or "curve" in answer.parts
+    return OF_ESTIMATES.get(answer.name, reliability) if drawable else None
 
 
 @options.checked
-def draw(answer: Answer, *, ax: Any = None, **options: Any) -> Any:
+def draw(answer: Answer | Choice, *, ax: Any = None, **options: Any) -> Any:
     """Draw an answer with the plot that belongs to it, and return the Axes.
 
     Parameters
     ----------
     answer
-        A diagnosis, an audit, a plan, or an estimate with bins or a curve.
+        An answer that has a picture: all but results of tests and estimates that are a
+        number and nothing else.
     ax
         The Axes to draw on; new ones if None.
     **options
@@ -63,12 +112,9 @@ def draw(answer: Answer, *, ax: Any = None, **options: Any) -> Any:
     >>> cal.ece([0, 1, 1, 0], [0.1, 0.7, 0.6, 0.4]).plot().get_xlabel()
     'predicted probability'
     """
-    found = PLOTS.get(type(answer).__name__)
-    if isinstance(answer, Estimate):
-        drawable = content.has_bins(answer) or content.fitted_curve(answer) is not None
-        found = OF_ESTIMATES.get(answer.name, reliability if drawable else None)
+    found = plot_of(answer)
     if found is None:
         what = answer.title if isinstance(answer, Estimate) else f"a {type(answer).__name__}"
-        advice = f"There are pictures of {', '.join(PLOTS)} and estimates with bins"
+        advice = f"There are pictures of {', '.join(PLOTS)}, and of estimates with bins, a curve or classes"
         raise InputError("answer", "must have a picture", f"{what} has none", advice)
     return found(answer, ax=ax, **options)

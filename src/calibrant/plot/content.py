@@ -6,12 +6,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from calibrant.kernels.logits import sigmoid
+from calibrant.maps import CalibrationMap
+from calibrant.maps.binary import BentLineMap
+from calibrant.maps.evolved_pieces import EvolvedMap
+from calibrant.maps.isotonic import KnotMap
 from calibrant.problems import InputError
-from calibrant.results import BinTable, Curve, Estimate
+from calibrant.results import BinTable, Curve, Estimate, Line
 from calibrant.types import Floats
 from calibrant.verbs.diagnose import Diagnosis
 
 P = TypeVar("P")
+
+SMOOTH = ("density_error",)
+"""Estimates whose line is the rate at each prediction."""
 
 SAME_WIDTH = 1e-9
 """Bins whose widths differ by less than this, which is rounding, are equally wide."""
@@ -33,8 +41,26 @@ def curve_of(result: Diagnosis | Estimate) -> Curve:
 
 
 def fitted_curve(result: Diagnosis | Estimate) -> Curve | None:
-    """The curve of a fitted map, for results that have one."""
-    return part(result, "curve", Curve)
+    """The curve of a fitted map or of a smooth rate, for results that have one; a share of the rows it may lack is NaN."""
+    line = part(result, "curve", Line) if isinstance(result, Estimate) and result.name in SMOOTH else None
+    if line is None:
+        return part(result, "curve", Curve)
+    unknown, density = np.full(len(line.x), np.nan), part(result, "density", Line)
+    if density is None:
+        return Curve(line.x, line.y, unknown, unknown, np.zeros(len(line.x)))
+    return Curve(line.x, line.y, unknown, unknown, np.interp(line.x, density.x, density.y) * np.gradient(line.x))
+
+
+def knots_of(result: Diagnosis | Estimate) -> Floats:
+    """The predictions at which the pieces of a fitted map meet, where it is made of pieces."""
+    fitted = part(result, "map", CalibrationMap)
+    if isinstance(fitted, KnotMap):
+        return fitted.x
+    if isinstance(fitted, EvolvedMap):
+        return fitted.knots
+    if not isinstance(fitted, BentLineMap):
+        return np.empty(0)
+    return fitted.knots if getattr(fitted, "space", "") == "probability" else np.asarray(sigmoid(fitted.knots))
 
 
 def has_bins(result: Diagnosis | Estimate) -> bool:

@@ -11,11 +11,12 @@ from calibrant.inputs import check_choice, check_probabilities, floats
 from calibrant.kernels.logits import sigmoid
 from calibrant.maps import CalibrationMap, TopLabelMap
 from calibrant.options import checked
-from calibrant.plot.axes import axes_or_new, check_color, labelled
+from calibrant.plot.axes import DIAGRAM, axes_or_new, check_color, labelled, series
 from calibrant.plot.logit_axes import MARGIN, span_of, widened
 from calibrant.plot.reliability import draw_frame
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
+from calibrant.results import number
 from calibrant.simulate.curves import TrueCurve
 from calibrant.simulate.world import EventWorld
 from calibrant.types import Floats
@@ -25,6 +26,9 @@ N_POINTS = 1001
 
 USUAL = (-13.8, 13.8)
 """Log-odds of 10⁻⁶ and 1 − 10⁻⁶: the ends of logit axes where no data say how far they should reach."""
+
+MOST_SHOWN = 4
+"""Parameters of a map above its curve."""
 
 N_SCORES = 2000
 """Scores drawn from a world, which show how far its predictions reach."""
@@ -82,15 +86,17 @@ def curves(
         raise InputError("label", "and color are those of a single curve", advice="Give names by a mapping")
     check_color(color)
     reach = _reach(list(named.values()), probs)
-    ax = axes_or_new(ax)
+    ax = axes_or_new(ax, DIAGRAM)
     x = np.linspace(0, 1, N_POINTS) if scale == "probability" else _places(ax, None if probs is None else reach, reach)
     lines = {name: function(x) for name, function in functions.items()}
     every = np.tile(x, len(lines)), np.concatenate([*lines.values()])
     draw_frame(ax, False, None if scale == "probability" else span_of(*every))
     for name, y in lines.items():
-        ax.plot(x, y, label=name, color=color, linewidth=1.6, zorder=3)
+        ax.plot(x, y, label=name, linewidth=1.6, zorder=3, **series(ax, color))
     known = ax.get_ylabel()
-    return labelled(ax, "predicted probability", known or _meaning(list(named.values())), loc="upper left")
+    about = _about(next(iter(named.values()))) if len(named) == 1 else ""
+    meaning = known or _meaning(list(named.values()))
+    return labelled(ax, "predicted probability", meaning, about, loc="upper left")
 
 
 def _named(what: Any, label: str | None) -> dict[str, Curved]:
@@ -121,6 +127,15 @@ def _name_of(what: Curved) -> str:
     if isinstance(what, CalibrationMap):
         return what.method.replace("_", " ")
     return getattr(what, "name", "") or "true curve"
+
+
+def _about(what: Curved) -> str:
+    """The rows that a map was fitted on, and of its parameters as many as fit."""
+    if not isinstance(what, CalibrationMap):
+        return ""
+    few = {name: value for name, value in what.parameters.items() if np.ndim(value) == 0}
+    shown = [f"{name.replace('_', ' ')} {number(float(value), 3)}" for name, value in few.items()]
+    return ", ".join([f"{what.method.replace('_', ' ')}: {what.fit!r}", *shown[:MOST_SHOWN]])
 
 
 def _function_of(what: Curved) -> Callable[[Floats], Floats]:

@@ -8,12 +8,10 @@ import numpy as np
 
 from calibrant.inputs import check_choice
 from calibrant.options import checked
-from calibrant.plot.axes import IDEAL, axes_or_new, labelled
+from calibrant.plot.axes import axes_or_new, ideal, labelled, measured, series
 from calibrant.plot.content import part
 from calibrant.problems import InputError
 from calibrant.results import Curve, Estimate, Line
-
-STYLES = {"model": "-", "repaired": "--", "always": ":"}
 
 
 @checked
@@ -46,17 +44,17 @@ def decision(
     check_choice("show", show, ("regret", "net benefit"))
     curve = _curve(result, Curve, "decision_regret(…)")
     ax = axes_or_new(ax)
-    ax.axhline(0, **IDEAL)
+    ax.axhline(0, **ideal(ax))
     if show == "regret":
-        (line,) = ax.plot(curve.x, curve.y, label=label or result.title)
+        (line,) = ax.plot(curve.x, curve.y, label=label or result.title, **series(ax))
         if np.isfinite(curve.low).all():
             ax.fill_between(curve.x, curve.low, curve.high, color=line.get_color(), alpha=0.2, linewidth=0)
     else:
         for name, points in result.parts["net_benefit"].items():
-            ax.plot(points.x, points.y, STYLES[name], label=name if label is None else f"{label}, {name}")
+            ax.plot(points.x, points.y, label=name if label is None else f"{label}, {name}", **series(ax))
         model = result.parts["net_benefit"]["model"].y
         ax.set_ylim(-0.1 * max(model.max(), 0.01), 1.1 * max(model.max(), 0.01))
-    return labelled(ax, "threshold", f"{show} per row")
+    return labelled(ax, "threshold", f"{show} per row", measured(result))
 
 
 @checked
@@ -81,10 +79,10 @@ def risk_coverage(result: Estimate, *, ax: Any = None, label: str | None = None)
     """
     curve = _curve(result, Line, "selective_risk(…)")
     ax = axes_or_new(ax)
-    ax.plot(curve.x, curve.y, drawstyle="steps-post", label=label or result.title)
-    ax.axhline(result.parts["risk"], **IDEAL)
+    ax.plot(curve.x, curve.y, drawstyle="steps-post", label=label or "most confident first", **series(ax))
+    ax.axhline(result.parts["risk"], **ideal(ax), label="all answers, in any order")
     ax.set_xlim(0, 1)
-    return labelled(ax, "share answered", "share wrong among them")
+    return labelled(ax, "share answered", "share wrong among them", measured(result))
 
 
 def _curve(result: Any, of_kind: type[Curve | Line], advice: str) -> Any:

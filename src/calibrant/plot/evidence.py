@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.inputs import check_alpha
 from calibrant.monitor.monitor import Monitor
 from calibrant.options import checked
-from calibrant.plot.axes import IDEAL, axes_or_new, labelled
+from calibrant.plot.axes import axes_or_new, ideal, labelled, rows_in_words, series
 from calibrant.problems import InputError
 
 LEAST, MOST = 1e-3, 1e12
@@ -43,13 +43,18 @@ def evidence(monitor: Monitor, *, ax: Any = None, alpha: float = 0.05, label: st
     limit = min(1 / check_alpha(alpha), MOST)
     ax = axes_or_new(ax)
     course, since = monitor.course(), monitor.since(alpha)
-    (line,) = ax.plot(course.x, np.clip(course.y, LEAST, MOST), label=label or "evidence against calibration")
-    ax.axhline(limit, **IDEAL, label=f"alarm: wrong in {alpha:.2g} of streams")
+    (line,) = ax.plot(
+        course.x, np.clip(course.y, LEAST, MOST), label=label or "evidence against calibration", **series(ax)
+    )
+    ax.axhline(limit, **ideal(ax), label=f"alarm: wrong in {alpha:.2g} of streams")
     if since is not None:
         ax.axvspan(since.earliest, since.latest, color=line.get_color(), alpha=0.15, linewidth=0)
         mark = "" if since.mark is None else f" ({since.mark})"
         ax.axvline(since.row, color=line.get_color(), linewidth=1, label=f"since about row {since.row:,}{mark}")
-        ax.set_title(since.direction, fontsize="medium")
     ax.set(yscale="log", ylim=(min(0.5, LEAST * 10, float(line.get_ydata().min())), None))
     ax.set_ylim(top=max(ax.get_ylim()[1], 2 * limit))
-    return labelled(ax, "rows", "e-value", loc="upper left")
+    about = (
+        f"{'no alarm' if since is None else since.direction}: e-value {monitor.e_value:.3g}, {rows_in_words(monitor.n)}"
+    )
+    ax.locator_params(axis="x", nbins=5)
+    return labelled(ax, "rows", "e-value", about, loc="upper left")

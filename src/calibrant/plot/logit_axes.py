@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.logits import log_odds, sigmoid
+from calibrant.plot.axes import note
 from calibrant.types import Floats
 
 LAST = 36.0
@@ -17,9 +18,6 @@ MARGIN, LEAST_SPAN = 0.04, 2.0
 FINE = (0.02, 0.05, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.95, 0.98)
 """Ticks between those of the decades, for short axes."""
 FEW_TICKS, MANY_TICKS = 4, 9
-
-NOTE = "calibrant-note"
-"""Marks the text about what could not be drawn."""
 
 
 def span_of(*columns: Floats) -> tuple[float, float]:
@@ -83,17 +81,11 @@ def drawable(*columns: Floats) -> Any:
 
 
 def note_missing(ax: Any, shares: Floats, kept: Any) -> None:
-    """A note on the axes: how many points, with what share of the rows, lie at 0 or 1 and have no log-odds."""
+    """A note above the axes: how many points, with what share of the rows, lie at 0 or 1 and have no log-odds."""
     if kept.all():
         return
     total = float(shares.sum())
     rows = f" with {shares[~kept].sum() / total:.1%} of the rows".replace("%", " %") if total > 0 else ""
     count = int((~kept).sum())
     line = f"{count} point{'s' * (count > 1)}{rows} at 0 or 1: not on this scale"
-    known = next((text for text in ax.texts if text.get_gid() == NOTE), None)
-    if known is not None:
-        said = known.get_text().splitlines()
-        known.set_text("\n".join([*said, *({line} - set(said))]))
-        return
-    place = {"ha": "right", "va": "bottom", "transform": ax.transAxes}
-    ax.text(0.99, 0.01, line, fontsize=7, color="0.35", gid=NOTE, zorder=5, **place)
+    note(ax, line)

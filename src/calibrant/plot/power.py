@@ -10,8 +10,19 @@ import numpy as np
 
 from calibrant.inputs import check_choice
 from calibrant.options import checked
-from calibrant.plot.axes import IDEAL, axes_or_new, labelled, line_with_errors
+from calibrant.plot.axes import (
+    axes_or_new,
+    ideal,
+    labelled,
+    line_with_errors,
+    rows_axis,
+    rows_in_words,
+    series,
+    text_size,
+    tone,
+)
 from calibrant.problems import InputError
+from calibrant.results import number
 from calibrant.simulate.bias import Bias
 from calibrant.simulate.bias_grid import BiasGrid
 from calibrant.simulate.power import Detection
@@ -47,18 +58,24 @@ def power_curve(result: Plan, *, ax: Any = None, label: str | None = None) -> An
         result.curve.x,
         result.curve.y,
         label=label or f"{result.title}, {'by formula' if result.by_formula else 'simulated'}",
+        linewidth=1.6,
+        **series(ax),
     )
     at = result.n if x == "rows" else result.detectable if result.error is None else result.error
     ax.plot([at], [result.reached], "o", color=line.get_color(), markersize=5)
     if result.power is not None:
-        ax.axhline(result.power, **IDEAL)
+        ax.axhline(result.power, **ideal(ax))
         ax.set_ylim(0, 1.02)
     if result.check is not None:
-        where, style = result.check.sizes if x == "rows" else [at], {"color": "0.3", "markersize": 4, "capsize": 2}
+        where, style = (
+            result.check.sizes if x == "rows" else [at],
+            {"color": tone(ax, 0.8), "markersize": 4, "capsize": 2},
+        )
         ax.errorbar(where, result.check.simulated, result.check.errors, fmt="s", label="checked", **style)
     if x == "rows":
         ax.set_xscale("log")
-    return labelled(ax, x, y)
+    place = "" if x == "rows" else f" at a {x} of {number(at, 3)}"
+    return labelled(ax, x, y, f"{result.quantity} {number(result.reached, 3)}{place}, {rows_in_words(result.n)}")
 
 
 @checked
@@ -98,9 +115,12 @@ def miss_rates(rows: Sequence[Detection], *, over: Literal["n", "true_error", "t
             which = f", RMS {value:.3f}" if over == "n" else f", n = {value:,}"
             label = name + (which if len(kinds) > 1 else "")
             line_with_errors(ax, mine, over, "miss_rate", "miss_error", label)
-    ax.set(ylim=(-0.02, 1.02), **({"xscale": "log"} if over == "n" else {}))
+    ax.set(ylim=(-0.02, 1.02))
+    if over == "n":
+        rows_axis(ax, [row.n for row in rows])
+    about = f"{rows[0].n_data_sets:,} data sets each"
     x = {"n": "rows", "true_error": "true error", "true_rms": "true error, RMS"}[over]
-    return labelled(ax, x, f"missed, with {rows[0].alpha:.0%} false alarms", fontsize=7)
+    return labelled(ax, x, f"missed, with {rows[0].alpha:.0%} false alarms".replace("%", " %"), about)
 
 
 @checked
@@ -134,11 +154,12 @@ def bias_grid(grid: BiasGrid, *, figure: Literal["bias", "sd", "variance"] = "bi
     form = {"bias": "+.3f", "sd": ".3f", "variance": ".1e"}[figure]
     for (row, column), value in np.ndenumerate(values):
         color = "white" if abs(value) > 0.6 * far else "black"
-        ax.text(column, row, f"{value:{form}}", ha="center", va="center", fontsize=7, color=color)
+        size = min(7.0, text_size(ax))
+        ax.text(column, row, f"{value:{form}}", ha="center", va="center", fontsize=size, color=color)
     ax.set_xticks(range(len(grid.columns)), grid.columns)
     ax.set_yticks(range(len(grid.sizes)), [f"{n:,}" for n in grid.sizes])
-    ax.set(xlabel="bins", ylabel="rows")
-    ax.set_title(f"{figure}, bins of equal {grid.rule}; truth {grid.truth:.3f}", fontsize=9)
+    labelled(ax, "bins", "rows", f"{figure}, bins of equal {grid.rule}; true error {grid.truth:.3f}")
+    ax.grid(visible=False)
     return ax
 
 
@@ -173,6 +194,8 @@ def bias_curves(
     error = "mean_error" if figure == "bias" else f"{figure}_error"
     for name in dict.fromkeys(row.estimator for row in shown):
         line_with_errors(ax, [row for row in shown if row.estimator == name], "n", figure, error, name)
-    ax.set(xscale="log", **({"yscale": "log"} if figure in ("rmse", "mae") else {}))
-    ax.axhline({"bias": 0.0, "coverage": 0.95}.get(figure, np.nan), color="grey", linewidth=0.8, linestyle="--")
-    return labelled(ax, "rows", {"rmse": "RMSE", "mae": "mean |estimate − truth|"}.get(figure, figure), fontsize=7)
+    rows_axis(ax, [row.n for row in shown])
+    ax.set(**({"yscale": "log"} if figure in ("rmse", "mae") else {}))
+    ax.axhline({"bias": 0.0, "coverage": 0.95}.get(figure, np.nan), **ideal(ax))
+    about = f"{shown[0].n_data_sets:,} data sets each, true error {number(shown[0].truth, 3)}"
+    return labelled(ax, "rows", {"rmse": "RMSE", "mae": "mean |estimate − truth|"}.get(figure, figure), about)

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from calibrant.inputs import check_count
 from calibrant.options import checked
-from calibrant.plot.axes import axes_or_new
-from calibrant.plot.reliability import DOT, LEAST_AREA, POINT_AREA
+from calibrant.plot.axes import COLORS, OVER, UNDER, rows_in_words, tone
+from calibrant.plot.forest import Row, forest
+from calibrant.plot.reliability import LEAST_AREA, MOST_AREA, POINT_AREA
 from calibrant.problems import InputError
 from calibrant.results import p_words
 from calibrant.verbs.auditing.audited import Audit
 
-COLORS = {
-    "too high": "tab:red",
-    "too low": "tab:blue",
-    "wrong both ways": "tab:purple",
-    "no error seen": "0.45",
-    "too few rows": "0.75",
+LOOKS = {
+    "too high": (OVER, ">"),
+    "too low": (UNDER, "<"),
+    "wrong both ways": (COLORS[3], "D"),
+    "no error seen": (COLORS[2], "o"),
+    "too few rows": (COLORS[4], "s"),
 }
-"""Of the verdicts: strong where an error was found, pale where none could be."""
-
-MOST_AREA = 16
-"""The largest point has at most this many times the usual area."""
-
-INCHES = 0.27
-"""Height of a line."""
+"""Colour and mark of the verdicts."""
 
 
 @checked
@@ -58,22 +55,22 @@ def segments(audit: Audit, *, most: int = 20, ax: Any = None) -> Any:
     if not isinstance(audit, Audit):
         raise InputError("audit", "must be an Audit", f"it is a {type(audit).__name__}", "Pass audit(predictions, …)")
     shown = audit.segments[: check_count(most, "most")]
-    ax = axes_or_new(ax, (9, 1.2 + INCHES * len(shown)))
-    ax.axvspan(-audit.margin, audit.margin, color="0.94", linewidth=0, zorder=0)
-    ax.axvline(0, color="0.55", linewidth=1, zorder=1)
     usual = sum(s.n for s in shown) / len(shown)
-    for line, segment in enumerate(shown):
-        color = COLORS[segment.verdict]
-        area = POINT_AREA * min(segment.n / usual, MOST_AREA)
-        ax.hlines(line, segment.interval.low, segment.interval.high, color=color, linewidth=1.6, zorder=2)
-        ax.scatter([segment.gap], [line], s=max(area, LEAST_AREA), color=color, zorder=3, **DOT)
-        words = f"{segment.verdict}, {p_words(segment.adjusted)}"
-        ax.text(1.01, line, words, transform=ax.get_yaxis_transform(), va="center", fontsize="small", color=color)
-    ax.set_yticks(range(len(shown)), [f"{s.name}  ({s.n:,})" for s in shown])
-    ax.set(ylim=(len(shown) - 0.4, -0.6), xlabel="mean prediction − observed rate")
-    ax.tick_params(axis="y", length=0)
+    rows = [
+        Row(
+            each.name,
+            each.gap,
+            each.interval.low,
+            each.interval.high,
+            f"{each.verdict}, {p_words(each.adjusted)}, {rows_in_words(each.n)}",
+            LOOKS[each.verdict][0],
+            float(np.clip(POINT_AREA * each.n / usual, 2 * LEAST_AREA, MOST_AREA)),
+            LOOKS[each.verdict][1],
+        )
+        for each in shown
+    ]
     title = f"{len(audit.found):,} of {len(audit.segments):,} segments called wrong"
     title += f"; the {len(shown)} worst" if len(audit.segments) > len(shown) else ""
-    ax.set_title(title, loc="left", fontsize="medium")
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax = forest(rows, ax, "mean prediction − observed rate", f"{title}, {rows_in_words(audit.n)}")
+    ax.axvspan(-audit.margin, audit.margin, color=tone(ax)[:3], alpha=0.08, linewidth=0, zorder=0)
     return ax

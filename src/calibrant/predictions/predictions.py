@@ -11,6 +11,7 @@ from calibrant.inputs import FloatArray
 from calibrant.kernels.logits import probabilities
 from calibrant.options import checked
 from calibrant.predictions import labels as labelling
+from calibrant.predictions.columns import Rows
 from calibrant.predictions.constructors import Constructors
 from calibrant.predictions.event import Event
 from calibrant.predictions.mass import Mass, Weighed, check_mass
@@ -19,7 +20,7 @@ from calibrant.problems import InputError
 from calibrant.types import Array
 
 
-class Predictions(Constructors, Views, Weighed):
+class Predictions(Constructors, Views, Weighed, Rows):
     """What a model predicted and what was observed, for `n` rows.
 
     The numbers are its own: arrays that somebody else may write to are copied. Columns of

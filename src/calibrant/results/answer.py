@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +11,7 @@ from calibrant.options import checked
 from calibrant.problems import visible
 from calibrant.results.flat import flat
 from calibrant.results.frames import Framed, by_column
+from calibrant.results.notebook import Shown
 from calibrant.results.record import Record, plain
 from calibrant.results.tables import Table
 
@@ -20,7 +20,7 @@ NOTES = {"assumes": "assumptions", "caution": "cautions", "advice": "advice"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Answer(Framed, Record):
+class Answer(Shown, Framed, Record):
     """The answer to a question, in words and tables.
 
     A subclass states its `question`, `sentence()` and `tables()`, and has a field or property `cautions`; `advice` and
@@ -128,9 +128,3 @@ class Answer(Framed, Record):
         notes = "\n".join(f"  {word}: {text}" for word, texts in self.notes().items() for text in texts)
         separator = "\n\n" if tables else "\n"
         return visible(separator.join(filter(None, [head, *tables, notes])))
-
-    def _repr_html_(self) -> str:
-        heading = f"<h4>{escape(self.heading)}</h4>" if self.heading else ""
-        notes = "".join(f"<li>{word}: {escape(text)}</li>" for word, texts in self.notes().items() for text in texts)
-        sentence, tables = escape(self.sentence()).replace("\n", "<br>"), (table.to_html() for table in self.tables())
-        return visible(f"{heading}<p>{sentence}</p>{''.join(tables)}" + (f"<ul>{notes}</ul>" if notes else ""))

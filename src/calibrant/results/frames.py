@@ -18,6 +18,8 @@ Library = Literal["pandas", "polars", "pyarrow"]
 class Framed:
     """A record that is a table: `to_frame` gives one row per bin, point, class, estimate or segment."""
 
+    __slots__ = ()
+
     def columns_of_rows(self) -> dict[str, Any]:
         """The columns: every field that is an array."""
         named = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]

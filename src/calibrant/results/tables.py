@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Annotated, Any, ClassVar
@@ -86,6 +88,9 @@ def ends(interval: Any, none: str = "–", digits: int = 4) -> str:
     return none if interval is None else f"{number(interval.low, digits)} … {number(interval.high, digits)}"
 
 
+NUMERIC = re.compile(r"(?=.*\d|[–-]?$)[<≤\d\s.,+\-−–…%e]*")
+"""Numbers, intervals and percentages, dashes and nothing: a column of these is aligned right."""
+
 AS_LONG = "must be as long as there are columns"
 
 
@@ -118,12 +123,19 @@ class Table(Framed, Record):
         return visible("\n".join([self.title, *lines, *([self.note] if self.note else [])]))
 
     def to_html(self) -> str:
-        """A plain HTML table, everything escaped."""
-        head = "".join(f"<th>{escape(c)}</th>" for c in self.columns)
-        body = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in self.texts())
+        """A plain HTML table, everything escaped; cells of columns of numbers have the class `number`."""
+        texts = self.texts()
+        columns = zip(*texts, strict=True) if texts else [()] * len(self.columns)
+        marks = [" class='number'" * (bool(texts) and all(map(NUMERIC.fullmatch, column))) for column in columns]
+
+        def row(kind: str, cells: Sequence[str]) -> str:
+            drawn = (f"<{kind}{mark}>{escape(cell)}</{kind}>" for cell, mark in zip(cells, marks, strict=True))
+            return f"<tr>{''.join(drawn)}</tr>"
+
         note = f"<p class='note'>{escape(self.note)}</p>" if self.note else ""
+        head, body = row("th", self.columns), "".join(row("td", each) for each in texts)
         caption = f"<caption>{escape(self.title)}</caption>"
-        return visible(f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}")
+        return visible(f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>{note}")
 
     __repr__, _repr_html_ = to_text, to_html
 

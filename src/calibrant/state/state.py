@@ -11,8 +11,9 @@ import numpy as np
 
 from calibrant import options
 from calibrant.problems import FileError, InputError, MapError
-from calibrant.results import SCHEMA, Record, checked, checked_schema, saved_text
+from calibrant.results import SCHEMA, Framed, Record, checked, checked_schema, saved_text
 from calibrant.results.constraints import BIG, Distinct, Holds, OneOf, Shape, Within
+from calibrant.results.notebook import Shown
 from calibrant.results.reading import MOST_BYTES, check_depth
 from calibrant.results.record import as_text
 from calibrant.state.bin_sums import BinSums
@@ -79,7 +80,7 @@ class SavedState(Record):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class State:
+class State(Shown, Framed):
     """What was collected of some rows: mergeable, saved as JSON or Arrow, and accepted wherever `Predictions` are.
 
     Made by `calibrant.collect`. One event (`binary`, or `top` of several classes) is kept as its distinct predictions
@@ -312,6 +313,13 @@ class State:
         from calibrant.state.arrow import read_arrow
 
         return cls.from_data(read_arrow(path))
+
+    def columns_of_rows(self) -> dict[str, Any]:
+        """The pooled predictions of every view, as columns."""
+        tables = {view: self.pooled(view) for view in self.tables}
+        names = {"prediction": "values", "weight": "weight", "hits": "hits"}
+        joined = {k: np.concatenate([getattr(t, name) for t in tables.values()]) for k, name in names.items()}
+        return {"view": [view for view, table in tables.items() for _ in range(len(table))], **joined}
 
     def __repr__(self) -> str:
         what = "binary event" if self.one_column else f"{len(self.classes)} classes"
