@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from importlib.util import find_spec
 
 import numpy as np
@@ -52,6 +53,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(f"calibrant, {'slow' if config.getoption('--slow') else 'default'}")
+    config.pluginmanager.register(OpenFigures())
+
+
+class OpenFigures:
+    """Closes the figures that a test or an example leaves open; a plugin, as hooks of this file see nothing of `src`."""
+
+    def pytest_runtest_teardown(self) -> None:
+        if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+            pyplot.close("all")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,6 +8,7 @@ from calibrant import plot, simulate
 from calibrant.plot.candidates import BETTER, OPEN, WORSE
 from results.every_answer import ANSWERS
 
+pytest.importorskip("matplotlib.pyplot")
 mpl = pytest.importorskip("matplotlib")
 
 

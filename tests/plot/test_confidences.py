@@ -8,7 +8,7 @@ import pytest
 import calibrant as cal
 from calibrant.plot import clinical_plot
 
-pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib.pyplot")
 RNG = np.random.default_rng(0)
 
 

@@ -7,7 +7,7 @@ import calibrant as cal
 from calibrant.plot import cumulative
 from results.every_answer import ANSWERS
 
-pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib.pyplot")
 
 
 def test_where_draws_its_curve_stretch_and_core(ax):

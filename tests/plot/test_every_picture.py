@@ -14,7 +14,9 @@ from calibrant.plot.axes import COLORS, offscreen, tone
 from calibrant.results import Answer
 from results.every_answer import ANSWERS
 
+pytest.importorskip("matplotlib.pyplot")
 mpl = pytest.importorskip("matplotlib")
+pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated - use:DeprecationWarning")  # matplotlib 3.9 calls pyparsing so
 mpl.use("agg")
 
 HOSTILE = "$\\frac{ <b>_x</b>"

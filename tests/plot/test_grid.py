@@ -5,6 +5,7 @@ import pytest
 import calibrant as cal
 from calibrant import plot
 
+pytest.importorskip("matplotlib.pyplot")
 mpl = pytest.importorskip("matplotlib")
 FOUND = {f"${name}": cal.ece([0, 1, 1, 0], [0.2, 0.7, p, 0.4]) for name, p in (("a", 0.9), ("b", 0.6), ("c", 0.8))}
 

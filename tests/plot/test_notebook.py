@@ -13,7 +13,9 @@ from calibrant.plot import plot_of
 from report.test_page import Balance
 from results.every_answer import ANSWERS
 
+pytest.importorskip("matplotlib.pyplot")
 mpl = pytest.importorskip("matplotlib")
+pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated - use:DeprecationWarning")  # matplotlib 3.9 calls pyparsing so
 HOSTILE = "<script>alert(1)</script>$\\frac"
 
 

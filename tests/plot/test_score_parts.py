@@ -6,7 +6,7 @@ import pytest
 import calibrant as cal
 from results.every_answer import ANSWERS
 
-pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib.pyplot")
 
 
 def test_steps_add_up_to_the_score(ax):

@@ -231,9 +231,9 @@ class CalibratedModel(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # ty
             raise InputError("y", "must hold at least two classes", found)
         cv = check_cv(self.cv, labels, classifier=True)
         if groups is not None and (self.cv is None or isinstance(self.cv, Integral)):
-            folds, found = cv.get_n_splits(), len(np.unique(groups))
-            if found < folds:
-                raise InputError("groups", f"must be at least {folds}, one for each fold", f"there are {found}")
+            folds, known = cv.get_n_splits(), len(np.unique(groups))
+            if known < folds:
+                raise InputError("groups", f"must be at least {folds}, one for each fold", f"there are {known}")
             cv = StratifiedGroupKFold(folds)
         return classes, list(cv.split(X, labels, groups))
 

@@ -126,7 +126,8 @@ def classes(result: Estimate | Diagnosis, *, most: int = 20, ax: Any = None) -> 
 
 
 def _class_row(table: ClassTable, k: int) -> Row:
-    value, ends = float(table.values[k]), (None, None)
+    value = float(table.values[k])
+    ends: tuple[float | None, float | None] = None, None
     if table.low is not None and table.high is not None:
         ends = float(table.low[k]), float(table.high[k])
     interval = "" if ends[0] is None else f" ({number(ends[0], 3)} to {number(ends[1], 3)})"
