@@ -9,14 +9,14 @@ import pytest
 
 import calibrant as cal
 from calibrant import plot, simulate
-from calibrant.plot import PLOTS, plot_of
 from calibrant.plot.axes import COLORS, offscreen, tone
+from calibrant.plot.kinds import PLOTS, plot_of
 from calibrant.results import Answer
 from results.every_answer import ANSWERS
 
 pytest.importorskip("matplotlib.pyplot")
 mpl = pytest.importorskip("matplotlib")
-pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated - use:DeprecationWarning")  # matplotlib 3.9 calls pyparsing so
+pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")  # matplotlib 3.9 calls pyparsing so
 mpl.use("agg")
 
 HOSTILE = "$\\frac{ <b>_x</b>"

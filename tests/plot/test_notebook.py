@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.plot import plot_of
+from calibrant.plot.kinds import plot_of
 from report.test_page import Balance
 from results.every_answer import ANSWERS
 
 pytest.importorskip("matplotlib.pyplot")
 mpl = pytest.importorskip("matplotlib")
-pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated - use:DeprecationWarning")  # matplotlib 3.9 calls pyparsing so
+pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")  # matplotlib 3.9 calls pyparsing so
 HOSTILE = "<script>alert(1)</script>$\\frac"
 
 

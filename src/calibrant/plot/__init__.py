@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from calibrant import options
 from calibrant.maps.choice import Choice
-from calibrant.plot import content
+from calibrant.plot import kinds
 from calibrant.plot.candidates import candidates, classes, estimator_plot, trust_plot, validation_plot
 from calibrant.plot.confidences import clinical_plot, confidences
 from calibrant.plot.cumulative import cumulative
@@ -21,7 +20,7 @@ from calibrant.plot.reliability import reliability
 from calibrant.plot.score_parts import score_change, score_parts
 from calibrant.plot.segments import segments
 from calibrant.problems import InputError
-from calibrant.results import Answer, ClassTable, Estimate
+from calibrant.results import Answer, Estimate
 
 __all__ = [
     "bias_curves",
@@ -49,48 +48,6 @@ __all__ = [
     "validation_plot",
 ]
 
-PLOTS: dict[str, Callable[..., Any]] = {
-    "AnswerReport": confidences,
-    "Audit": segments,
-    "Bias": estimator_plot,
-    "BiasGrid": bias_grid,
-    "Choice": candidates,
-    "ClinicalReport": clinical_plot,
-    "Comparison": score_change,
-    "Comparisons": candidates,
-    "Decomposition": score_parts,
-    "Diagnosis": reliability,
-    "ForecastDiagnosis": forecast_plot,
-    "Plan": power_curve,
-    "Trust": trust_plot,
-    "ValidationPlan": validation_plot,
-    "Where": cumulative,
-}
-"""By the kind of answer."""
-
-OF_ESTIMATES: dict[str, Callable[..., Any]] = {
-    "decision_regret": decision,
-    "ks_error": cumulative,
-    "selective_risk": risk_coverage,
-}
-"""By the estimate's name; other estimates with bins or a curve are reliability diagrams, those per class bars."""
-
-
-def plot_of(answer: Any) -> Callable[..., Any] | None:
-    """The function that draws such an answer, or None where it has no picture.
-
-    Parameters
-    ----------
-    answer
-        Any answer.
-    """
-    if not isinstance(answer, Estimate):
-        return PLOTS.get(type(answer).__name__)
-    if content.part(answer, "classes", ClassTable) is not None:
-        return classes
-    drawable = content.has_bins(answer) or "curve" in answer.parts
-    return OF_ESTIMATES.get(answer.name, reliability) if drawable else None
-
 
 @options.checked
 def draw(answer: Answer | Choice, *, ax: Any = None, **options: Any) -> Any:
@@ -112,9 +69,9 @@ def draw(answer: Answer | Choice, *, ax: Any = None, **options: Any) -> Any:
     >>> cal.ece([0, 1, 1, 0], [0.1, 0.7, 0.6, 0.4]).plot().get_xlabel()
     'predicted probability'
     """
-    found = plot_of(answer)
+    found = kinds.plot_of(answer)
     if found is None:
         what = answer.title if isinstance(answer, Estimate) else f"a {type(answer).__name__}"
-        advice = f"There are pictures of {', '.join(PLOTS)}, and of estimates with bins, a curve or classes"
+        advice = f"There are pictures of {', '.join(kinds.PLOTS)}, and of estimates with bins, a curve or classes"
         raise InputError("answer", "must have a picture", f"{what} has none", advice)
     return found(answer, ax=ax, **options)

@@ -13,8 +13,8 @@ from calibrant.forecasts import Forecasts
 from calibrant.maps import CalibrationMap, RegressionMap, TopLabelMap
 from calibrant.maps.choice import Choice
 from calibrant.monitor import Monitor
-from calibrant.plot import plot_of
 from calibrant.plot.axes import offscreen
+from calibrant.plot.kinds import plot_of
 from calibrant.predictions import Predictions
 from calibrant.problems import CalibrantError, visible
 from calibrant.report.sections import map_table
