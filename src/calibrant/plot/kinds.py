@@ -17,6 +17,11 @@ from calibrant.plot.score_parts import score_change, score_parts
 from calibrant.plot.segments import segments
 from calibrant.results import ClassTable, Estimate
 
+
+def _of_the_diagnosis(answer: Any, **options: Any) -> Any:
+    return answer.diagnosis.plot(**options)
+
+
 PLOTS: dict[str, Callable[..., Any]] = {
     "AnswerReport": confidences,
     "Audit": segments,
@@ -28,6 +33,7 @@ PLOTS: dict[str, Callable[..., Any]] = {
     "Comparisons": candidates,
     "Decomposition": score_parts,
     "Diagnosis": reliability,
+    "Examination": _of_the_diagnosis,
     "ForecastDiagnosis": forecast_plot,
     "Plan": power_curve,
     "Trust": trust_plot,
