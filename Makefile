@@ -57,7 +57,7 @@ bench-tests: $(VENV)/.test ## exact tests and audits: rows and draws a second
 names: $(VENV)/.test ## the lists of public names, from the register
 	$(BIN)/python tools/make_names.py
 
-docs: $(VENV)/.docs ## the site, in build/site; opens without a server or a network
+docs: $(VENV)/.docs ## the site, in build/site, without a network
 	$(BIN)/python tools/make_docs.py --site build/docs
 	$(BIN)/zensical build --clean --strict
 	@echo "build/site/index.html"

@@ -102,3 +102,17 @@ def write(folder: Path, home: str) -> int:
     for name, text in made.items():
         (folder / "api" / name).write_text(text, encoding="utf-8")
     return sum(1 for _ in folder.rglob("*.md"))
+
+
+def draw_gallery(folder: Path) -> int:
+    """Draw every picture into the site's source, show them on the page of the gallery, and say how many there are."""
+    from make_gallery import PICTURES, drawn
+
+    (folder / "pictures").mkdir()
+    lines = []
+    for name, (title, _) in PICTURES.items():
+        drawn(name, "light", 7.0, folder / "pictures" / f"{name}.svg")
+        lines += [f"## {title}", "", f"![{title}](pictures/{name}.svg)", ""]
+    page = folder / "gallery.md"
+    page.write_text("\n".join([page.read_text(encoding="utf-8"), *lines]), encoding="utf-8")
+    return len(PICTURES)

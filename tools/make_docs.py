@@ -371,10 +371,10 @@ def main() -> None:
     given.add_argument("--site", type=Path, help="write the folder that the site is built from")
     folder = given.parse_args().site
     if folder:
-        from docs_site import write
+        from docs_site import draw_gallery, write
 
         project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        print(f"{write(folder, project['urls']['Source'])} pages in {folder}")
+        print(f"{write(folder, project['urls']['Source'])} pages and {draw_gallery(folder)} pictures in {folder}")
         return
     for name, make in (PAGES | FIGURES).items():
         (DOCS / name).write_text(make(), encoding="utf-8")

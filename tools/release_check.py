@@ -84,6 +84,11 @@ def contents(wheel: Path, sdist: Path, version: str) -> list[str]:
     with tarfile.open(sdist) as packed:
         source = [name.split("/", 1)[-1] for name in packed.getnames()]
     wrong = [f"the wheel lacks {name}" for name in WANTED if name not in inside]
+    wrong += [
+        f"the sdist has {name}"
+        for name in source
+        if name.startswith((".venv", "build/", "dist/")) or "__pycache__" in name
+    ]
     wrong += [f"the wheel has {name}" for name in inside if name.startswith(UNWANTED) or "__pycache__" in name]
     wrong += [] if any(name.endswith("licenses/LICENSE") for name in inside) else ["the wheel lacks the licence"]
     wrong += [
