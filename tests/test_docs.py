@@ -116,7 +116,12 @@ def test_the_reference_has_every_public_name_with_every_parameter(reference):
     from test_house import CALLABLES
 
     text = "\n".join(part for name, part in reference.items() if name not in ("commands.md", "index.md"))
-    sections = {part.split(" }")[0].rpartition("#")[2]: part for part in re.split(r"^## ", text, flags=re.MULTILINE)}
+    parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    sections = {
+        anchor: part
+        for part in parts
+        for anchor in re.findall(r'(?:^## .*\{ #|<span id=")([\w.]+)', part, re.MULTILINE)
+    }
     missing = []
     for name, thing in CALLABLES.items():
         part = sections.get(name.removeprefix("cal."), "")

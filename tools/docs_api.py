@@ -9,7 +9,7 @@ import ast
 import inspect
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,8 @@ class Entry:
     call: str = ""
     parameters: tuple[Parameter, ...] = ()
     parts: tuple[Entry, ...] = ()
+    also: str = ""
+    """another path of the same thing"""
 
     @property
     def name(self) -> str:
@@ -171,6 +173,11 @@ def rendered(entry: Entry, level: int = 2) -> list[str]:
     lines = [f"{'#' * level} `{entry.name}` {{ #{anchor} }}", ""]
     if entry.call:
         lines += ["```python", _wrapped(f"{entry.path.replace('calibrant.', 'cal.', 1) if level == 2 else entry.name}", entry.call), "```", ""]  # fmt: skip
+    if entry.also:
+        lines += [
+            f'<span id="{entry.also.removeprefix("calibrant.")}">Also `{entry.also.replace("calibrant.", "cal.", 1)}`.</span>',
+            "",
+        ]
     lines += [plain(head.strip()), ""]
     texts = described(bodies.pop("Parameters", ""))
     if entry.parameters and (level == 2 or texts):
@@ -288,8 +295,13 @@ GROUPS: dict[str, tuple[str, str, Any]] = {
 
 
 def unique(entries: Iterable[Entry]) -> list[Entry]:
-    """Each path once; of one name in `calibrant` and in a submodule both are kept, under their own paths."""
-    return list({each.path: each for each in entries}.values())
+    """Each thing once, with the other path under which it is public."""
+    found: dict[tuple[str, str, str], Entry] = {}
+    for each in entries:
+        known = found.setdefault((each.name, each.doc, each.call), each)
+        if known.path != each.path:
+            found[each.name, each.doc, each.call] = replace(known, also=each.path)
+    return list(found.values())
 
 
 @cache

@@ -78,7 +78,7 @@ def names_of(made: dict[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for page, text in made.items():
         if page not in ("index.md", "commands.md"):
-            for anchor in re.findall(r"^## .* \{ #(\S+) \}$", text, re.MULTILINE):
+            for anchor in re.findall(r'(?:^## .* \{ #|<span id=")([\w.]+)', text, re.MULTILINE):
                 found.setdefault(anchor, f"{page}#{anchor}")
                 found.setdefault(anchor.rpartition(".")[2], f"{page}#{anchor}")
     return found
