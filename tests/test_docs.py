@@ -158,3 +158,10 @@ def test_the_source_of_the_site(tmp_path):
     assert {"index.md", "images/start.svg", "api/verbs.md", "studies/results/arena.md", "extra.css"} <= {
         path.relative_to(tmp_path / "site").as_posix() for path in (tmp_path / "site").rglob("*.*")
     }
+
+
+def test_the_gallery_shows_what_draws_each_picture():
+    source = (ROOT / "tools" / "make_gallery.py").read_text(encoding="utf-8")
+    calls = docs_site.calls_of(source)
+    assert len(calls) > 30
+    assert calls["reliability"] == "digits().plot()"

@@ -6,6 +6,7 @@ the code is kept.
 
 from __future__ import annotations
 
+import ast
 import posixpath
 import re
 import shutil
@@ -104,15 +105,28 @@ def write(folder: Path, home: str) -> int:
     return sum(1 for _ in folder.rglob("*.md"))
 
 
+def calls_of(source: str) -> dict[str, str]:
+    """What draws each picture of the gallery, as it is written in the table there."""
+    tree = ast.parse(source)
+    table = next(
+        node.value for node in tree.body if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == "PICTURES"
+    )
+    assert isinstance(table, ast.Dict)
+    return {
+        ast.literal_eval(key): ast.unparse(value.elts[1].body)
+        for key, value in zip(table.keys, table.values, strict=True)
+    }  # type: ignore
+
+
 def draw_gallery(folder: Path) -> int:
     """Draw every picture into the site's source, show them on the page of the gallery, and say how many there are."""
-    from make_gallery import PICTURES, drawn
+    import make_gallery
 
     (folder / "pictures").mkdir()
-    lines = []
-    for name, (title, _) in PICTURES.items():
-        drawn(name, "light", 7.0, folder / "pictures" / f"{name}.svg")
-        lines += [f"## {title}", "", f"![{title}](pictures/{name}.svg)", ""]
+    lines, calls = [], calls_of(Path(make_gallery.__file__).read_text(encoding="utf-8"))
+    for name, (title, _) in make_gallery.PICTURES.items():
+        make_gallery.drawn(name, "light", 7.0, folder / "pictures" / f"{name}.svg")
+        lines += [f"## {title}", "", "```python", calls[name], "```", "", f"![{title}](pictures/{name}.svg)", ""]
     page = folder / "gallery.md"
     page.write_text("\n".join([page.read_text(encoding="utf-8"), *lines]), encoding="utf-8")
-    return len(PICTURES)
+    return len(make_gallery.PICTURES)
