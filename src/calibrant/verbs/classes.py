@@ -98,8 +98,12 @@ def classes_of(predictions: Predictions, table: ClassTable, tested: ClassFinding
         What the tests of the classes found.
     """
     order = np.argsort(-table.values, kind="stable")
-    mean = np.average(predictions.probs, axis=0, weights=predictions.weights).astype(np.float64)
-    total = float(predictions.n if predictions.weights is None else predictions.weights.sum())
+    probs, weights = predictions.probs, predictions.weights
+    if weights is None:
+        total, mean = float(predictions.n), np.mean(probs, axis=0, dtype=np.float64)
+    else:
+        total = float(weights.sum())
+        mean = weights @ probs.astype(np.float64) / total
     curves = tuple(_curve(predictions, k) for k in order[:DRAWN].tolist())
     names = tuple(table.classes[k] for k in order.tolist())
     return Classes(names, table.n[order], mean[order], table.n[order] / total, table.values[order], curves, tested)
