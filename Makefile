@@ -23,8 +23,8 @@ coverage: $(VENV)/.test ## the same, and which lines they run
 slow: $(VENV)/.test ## simulations with a known truth, properties on 60 examples, and the longest pages
 	$(PYTEST) --slow -m "slow or hypothesis" tests docs $(ARGS)
 
-peers: $(VENV)/.peers ## agreement with other packages; torch tensors, torch modules and ONNX models; the page in Chromium
-	$(PYTEST) tests/peers tests/adapt src/calibrant/adapt tests/estimate/test_compat.py tests/kernels/test_device_pairs.py tests/test_inputs.py tests/serve/test_browser.py docs/from docs/howto/pytorch.md $(ARGS)
+peers: $(VENV)/.peers ## agreement with other packages; torch tensors, torch modules and ONNX models; reports and the page in Chromium
+	$(PYTEST) tests/peers tests/adapt src/calibrant/adapt tests/estimate/test_compat.py tests/kernels/test_device_pairs.py tests/test_inputs.py tests/report/test_browser.py tests/serve/test_browser.py docs/from docs/howto/pytorch.md $(ARGS)
 
 engines: $(VENV)/.engines ## Spark (needs Java) and Dask: real clusters, of which a worker is killed
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/engines docs/howto/spark.md $(ARGS)

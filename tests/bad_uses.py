@@ -63,7 +63,7 @@ def _fresh(data: dict[str, Any]) -> cal.State:
 def _of_monitors() -> Iterator[Call]:
     watch, other = cal.Monitor().update(EVENT, P), cal.Monitor().update(EVENT, P)
     yield OfOptions("Monitor.merge", watch.merge, other=other)
-    for name in ("alarm", "since", "sentence", "summary"):
+    for name in ("alarm", "answer", "since", "sentence", "summary"):
         yield OfOptions(f"Monitor.{name}", getattr(watch, name))
     yield OfOptions("Monitor.plot", watch.plot)
     yield OfOptions("Monitor.to_json", watch.to_json)

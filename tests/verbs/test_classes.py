@@ -8,7 +8,6 @@ from calibrant.results import Classes
 from calibrant.verbs import classes as module
 from calibrant.verbs.classes import classes_of
 
-
 TEST = cal.example()[1]
 ECE = cal.ece(TEST, view="classwise").parts["classes"]
 
@@ -34,7 +33,9 @@ def test_weights_are_rows_that_matter_more():
     doubled = cal.Predictions(TEST.labels, TEST.probs, weights=np.where(TEST.labels == 3, 2.0, 1.0))
     found = classes_of(doubled, cal.ece(doubled, view="classwise").parts["classes"], None)
     at = found.classes.index(3)
-    assert found.label_rate[at] == pytest.approx(np.average(TEST.labels == 3, weights=1 + (TEST.labels == 3)), abs=1e-12)
+    assert found.label_rate[at] == pytest.approx(
+        np.average(TEST.labels == 3, weights=1 + (TEST.labels == 3)), abs=1e-12
+    )
     assert found.mean_prob[at] == pytest.approx(np.average(TEST.probs[:, 3], weights=1 + (TEST.labels == 3)), abs=1e-7)
 
 

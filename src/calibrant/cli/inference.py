@@ -215,9 +215,19 @@ def _audit_lake(file: Path, by: str | None, columns: dict[str, Any], options: di
 )
 @opt.alpha_option("Share of calibrated streams on which there may ever be an alarm.")
 @click.option("--fail-on-alarm", is_flag=True, help="Exit with 1 if there is an alarm.")
+@opt.report
 @opt.column_options()
 @opt.as_json
-def monitor(file: Path, state: Path | None, alpha: float, fail_on_alarm: bool, as_json: bool, **columns: Any) -> None:
+def monitor(
+    file: Path,
+    state: Path | None,
+    alpha: float,
+    fail_on_alarm: bool,
+    report: Path | None,
+    force: bool,
+    as_json: bool,
+    **columns: Any,
+) -> None:
     """Is it still calibrated?
 
     Rows in the order of time; look as often as you like, the error of an alarm does not
@@ -231,6 +241,7 @@ def monitor(file: Path, state: Path | None, alpha: float, fail_on_alarm: bool, a
     predictions, source = read(file, columns)
     watch = updated_monitor(state, predictions, file.name)
     change = watch.since(alpha)
+    write_report(report, force, predictions, source, watch.answer(alpha))
     if as_json:
         plain: dict[str, Any] = {"schema": cal.results.SCHEMA, "summary": watch.summary(alpha)}
         plain |= {name: getattr(watch, name) for name in ("n", "e_value", "p_value")}

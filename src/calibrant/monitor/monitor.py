@@ -9,6 +9,7 @@ import numpy as np
 from calibrant.inputs import check_alpha
 from calibrant.monitor.alternatives import WEIGHTS, in_words
 from calibrant.monitor.state import Change, MonitorState, likeliest_change, merged, updated
+from calibrant.monitor.watched import Watched
 from calibrant.options import checked
 from calibrant.predictions import admit, repeats_groups
 from calibrant.predictions.content import one_by_one
@@ -18,6 +19,9 @@ from calibrant.results.notebook import Shown
 
 HUGE = 1e6
 """E-values above this are printed with an exponent."""
+
+SMALLEST, LARGEST = 1e-300, 1e300
+"""Between these e-values are drawn."""
 
 
 class Monitor(Shown, Framed):
@@ -183,6 +187,21 @@ class Monitor(Shown, Framed):
         """The course of the e-value, as columns."""
         course = self.course()
         return {"rows": course.x, "e_value": course.y}
+
+    @checked
+    def answer(self, alpha: float = 0.05) -> Watched:
+        """What was seen so far, as an answer: printed, saved as HTML or JSON.
+
+        Parameters
+        ----------
+        alpha
+            False-alarm rate of the alarm, as in `alarm`.
+        """
+        verdict = False if self.alarm(alpha) else None  # no alarm is no proof of calibration
+        course = self.course()
+        logs = Line(course.x, np.log10(np.clip(course.y, SMALLEST, LARGEST)))
+        facts = (self.n, self.e_value, self.p_value, alpha, verdict, self.sentence(alpha), self.direction())
+        return Watched(*facts, self.since(alpha), logs, self.cautions)
 
     @checked
     def plot(self, ax: Any = None, *, alpha: float = 0.05) -> Any:

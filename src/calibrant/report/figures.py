@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from html import escape
+from math import log10
 from typing import Any
 
+from calibrant.monitor.watched import Watched
 from calibrant.plot.content import histogram_of, part
 from calibrant.report.lines import cumulative_svg, forest_svg, line_svg, places
 from calibrant.report.markup import tag, words
@@ -204,6 +206,12 @@ def _plan(found: Plan, key: str) -> str:
     return figure(title, found.title, line_svg(found.curve, x, y, title=title, key=key), table)
 
 
+def _watched(found: Watched, key: str) -> str:
+    title, x, y = "Evidence against calibration", "rows", "log₁₀ of the e-value"
+    drawn = line_svg(found.course, x, y, title=title, key=key)
+    return figure(title, f"An alarm at {-log10(found.alpha):.3g}", drawn, points_table(found.course, x, y))
+
+
 def _audit(found: Audit, key: str) -> str:
     title = "Gap of each segment"
     kept = found.segments[:MOST_ROWS]
@@ -239,6 +247,7 @@ DRAWN: dict[type, Any] = {
     Audit: _audit,
     Comparisons: _repairs,
     AnswerReport: _levels,
+    Watched: _watched,
 }
 """By the kind of answer."""
 

@@ -89,7 +89,8 @@ def line_svg(line: Line, x_title: str, y_title: str, *, title: str, key: str) ->
     """
     top = 1.0 if y_title == "power" else MARGIN * float(line.y.max())
     low, high = float(line.x.min()), float(line.x.max())
-    plane = plane_of((low, high if high > low else low + 1), (0.0, top))
+    bottom = min(0.0, MARGIN * float(line.y.min()))
+    plane = plane_of((low, high if high > low else low + 1), (bottom, top if top > bottom else bottom + 1))
     drawn = plane.axes(x_title, y_title) + tag("polyline", class_="curve strong", points=plane.points(line.x, line.y))
     drawn += _touched(plane, line, x_title, y_title)
     description = f"{y_title} from {number(float(line.y[0]))} to {number(float(line.y[-1]))}."
