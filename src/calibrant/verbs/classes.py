@@ -99,11 +99,9 @@ def classes_of(predictions: Predictions, table: ClassTable, tested: ClassFinding
     """
     order = np.argsort(-table.values, kind="stable")
     probs, weights = predictions.probs, predictions.weights
-    if weights is None:
-        total, mean = float(predictions.n), np.mean(probs, axis=0, dtype=np.float64)
-    else:
-        total = float(weights.sum())
-        mean = weights @ probs.astype(np.float64) / total
+    total = float(predictions.n if weights is None else weights.sum())
+    sums = np.sum(probs, axis=0, dtype=np.float64) if weights is None else weights @ probs.astype(np.float64)
+    mean = np.asarray(sums) / total
     curves = tuple(_curve(predictions, k) for k in order[:DRAWN].tolist())
     names = tuple(table.classes[k] for k in order.tolist())
     return Classes(names, table.n[order], mean[order], table.n[order] / total, table.values[order], curves, tested)
