@@ -260,18 +260,10 @@ def table(heads: Sequence[Any], rows: Iterable[Sequence[Any]]) -> str:
 
 def figure(panels: int = 1, size: tuple[float, float] = (4.2, 3.4), columns: int = 4) -> tuple[Any, list[Any]]:
     """A figure and its axes, drawn as all plots of the library are."""
-    from calibrant.plot.axes import new_row
+    from calibrant.plot.axes import new_axes
 
-    if panels <= columns:
-        axes = list(new_row(panels, size))
-        return axes[0].figure, axes
-    import matplotlib.pyplot as plt
-
-    rows = -(-panels // columns)
-    made, grid = plt.subplots(rows, columns, figsize=(columns * size[0], rows * size[1]), layout="constrained")
-    for unused in grid.flat[panels:]:
-        unused.remove()
-    return made, list(grid.flat[:panels])
+    axes = list(new_axes(panels, size, columns))
+    return axes[0].figure, axes
 
 
 def listed() -> str:

@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 import calibrant as cal
-from calibrant.plot.axes import IDEAL, labelled
+from calibrant.plot.axes import ideal, labelled
 from calibrant.simulate import REAL_SIZES, bias, fit_world, named_world
 from calibrant.simulate.curves import fit_curves
 from calibrant.simulate.families import NAMED_WORLDS
@@ -174,12 +174,12 @@ def drawn(names, found):
         axes[0].plot(p, beta(world.alpha, world.beta).pdf(p), linewidth=1, label=name)
         axes[1].plot(p, world.curve(p), linewidth=1, label=name)
     axes[0].set(yscale="log")
-    axes[1].plot([0, 1], [0, 1], **IDEAL)
+    axes[1].plot([0, 1], [0, 1], **ideal(axes[1]))
     labelled(axes[0], "score", "density", fontsize=5)
     labelled(axes[1], "score", "observed frequency", fontsize=5)
     known = published("P2")["Table 4"]
     for name, (mean, *_) in found.items():
         axes[2].plot(known[name]["data"], mean, "o", markersize=4, label=name)
-    axes[2].axline((5, 5), slope=1, **IDEAL)
+    axes[2].axline((5, 5), slope=1, **ideal(axes[2]))
     labelled(axes[2], "ECE of the data (published), %", "mean ECE of drawn data, %", fontsize=5)
     return picture

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from functools import partial
 
 import calibrant as cal
-from calibrant.plot.axes import IDEAL, labelled
+from calibrant.plot.axes import ideal, labelled
 from calibrant.simulate import bias, named_world
 from studies.frame import Page, figure, table
 
@@ -100,7 +100,7 @@ def drawn(found, world, what):
                     **style,
                 )
         if what == "bias":
-            ax.axhline(0, **IDEAL)
+            ax.axhline(0, **ideal(ax))
         ax.set(xscale="log")
         ax.set_title(f"{kind}, equal {rule}", fontsize=9)
         labelled(ax, "rows", f"{what}, %", fontsize=6)

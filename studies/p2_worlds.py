@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import beta, ttest_rel
 
 import calibrant as cal
-from calibrant.plot.axes import IDEAL, labelled
+from calibrant.plot.axes import ideal, labelled
 from calibrant.simulate import UniformWorld, bias, calibrated_world, named_world, power_world
 from calibrant.simulate.curves import CellCurve
 from calibrant.simulate.families import NAMED_WORLDS
@@ -194,12 +194,12 @@ def drawn(found, curves, bins, grid, sizes):
     WIDTH(sample).plot(ax=axes[0], band=None)
     axes[0].set_title("one calibrated data set, 200 rows", fontsize=9)
     axes[1].hist(100 * np.array(found), bins=60, color="0.6", label="ECE")
-    axes[1].axvline(0, **IDEAL, label="true error")
+    axes[1].axvline(0, **ideal(axes[1]), label="true error")
     labelled(axes[1], "ECE, %", "data sets")
     world, p = named_world("resnet110_c10"), np.linspace(0.001, 0.999, 400)
     axes[2].plot(p, world.curve(p), label="calibration curve")
     axes[2].plot(p, np.minimum(beta(world.alpha, world.beta).pdf(p) / 10, 1.0), label="density / 10, cut at 1")
-    axes[2].plot([0, 1], [0, 1], **IDEAL)
+    axes[2].plot([0, 1], [0, 1], **ideal(axes[2]))
     labelled(axes[2], "score", "observed frequency")
     second, axes = figure(3)
     for ax, (key, values) in zip(axes, curves.items(), strict=True):
@@ -208,7 +208,7 @@ def drawn(found, curves, bins, grid, sizes):
             mark = ax.errorbar(BINS, line[:, 0], line[:, 1], marker="o", markersize=3, linewidth=1, label=f"n = {n:,}")
             if (which := f"chosen {key.split()[1]}") in bins:
                 ax.axvline(bins[which][sizes.index(n)], color=mark.lines[0].get_color(), linewidth=0.8, linestyle=":")
-        ax.axhline(cells[0, 0, 2], **IDEAL)
+        ax.axhline(cells[0, 0, 2], **ideal(ax))
         ax.set_xscale("log", base=2)
         ax.set_xticks(BINS, [str(b) for b in BINS])
         ax.set_title(key.removeprefix("bins ").replace(" ", ", equal "), fontsize=9)
@@ -222,7 +222,7 @@ def drawn(found, curves, bins, grid, sizes):
                 if key.rsplit(" ", 1)[0] == line
             ]
             ax.plot(*zip(*points, strict=True), marker="o", markersize=3, linewidth=1, label=f"Beta{line}")
-        ax.axline((0, 0), slope=1, **IDEAL)
+        ax.axline((0, 0), slope=1, **ideal(ax))
         ax.set_title(title, fontsize=9)
         labelled(ax, "true error, %", "mean estimate, %", fontsize=7)
     return {"Figures 1 and 2a": first, "Figures 2b and 14: ECE over bins": second, "Figure 13": third}

@@ -13,7 +13,7 @@ from functools import cache, partial
 import numpy as np
 
 import calibrant as cal
-from calibrant.plot.axes import IDEAL, labelled
+from calibrant.plot.axes import ideal, labelled
 from studies.frame import Job, Page, figure, published, table
 
 SAMPLES = published("P4")["Fig. 3"]["samples"]
@@ -213,7 +213,7 @@ def relative(ax, plain):
                 label=e,
                 **({"color": "red"} if e == "RBS" else {}),
             )
-    ax.axhline(1, **IDEAL)
+    ax.axhline(1, **ideal(ax))
     ax.set(xscale="log", title="mean over models")
     labelled(ax, "rows of the test set", "error / error of all rows", fontsize=6)
 

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 import calibrant as cal
-from calibrant.plot.axes import IDEAL, labelled
+from calibrant.plot.axes import ideal, labelled
 from calibrant.simulate import Bias, bias, named_world
 from calibrant.simulate.families import NAMED_WORLDS
 from studies.frame import Page, figure
@@ -147,6 +147,6 @@ def panel_figure(ax, rows, title):
         sizes = sorted({r.n for r in rows if r.estimator == name})
         means = [100 * np.mean([r.bias for r in rows if r.estimator == name and r.n == n]) for n in sizes]
         ax.plot(sizes, means, "--" if "width" in name else "-", marker="o", markersize=2, linewidth=1, label=name)
-    ax.axhline(0, **IDEAL)
+    ax.axhline(0, **ideal(ax))
     ax.set(xscale="log", title=title)
     labelled(ax, "rows", "bias, %", fontsize=6)

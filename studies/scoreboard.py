@@ -126,7 +126,7 @@ def drawn(rows, norm):
 
 
 def run(job):
-    names, sizes, count = (list(worlds())[:1], (1000,), 2) if job.quick else (list(worlds()), SIZES, 100)
+    names, sizes, count = (list(worlds())[:1], (1000,), 2) if job.quick else (list(worlds()), SIZES, 40)
     rows = measured(job, sizes, count, names)
     if job.folder is not None and not job.quick:
         pq.write_table(pa.table(columns(rows)), job.folder / "scoreboard.parquet")
