@@ -214,7 +214,8 @@ def labelled(ax: Any, x: str, y: str, about: str = "", **legend: Any) -> Any:
         spine.set_edgecolor(tone(ax, 0.5, inside=False))
     ax.grid(visible=True, color=tone(ax, 0.1), linewidth=0.8)
     if ax.get_legend_handles_labels()[0]:
-        shown = ax.legend(frameon=False, fontsize=size, labelcolor=tone(ax), **{"loc": "best", **legend})
+        look = {"loc": "best", "frameon": False, "fontsize": size, "labelcolor": tone(ax)}
+        shown = ax.legend(**look | legend)
         for text in shown.get_texts():
             text.set_parse_math(False)  # names are names, also those with a $
     if about:
