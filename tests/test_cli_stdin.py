@@ -32,7 +32,7 @@ def run(*arguments, given=b"", code=0):
         (CSV, ".csv"),
         (CSV.replace(b",", b"\t"), ".tsv"),
         (CSV.replace(b",", b";"), ".csv"),
-        (gzip.compress(CSV), ".csv.gz"),
+        (gzip.compress(CSV, mtime=0), ".csv.gz"),
         (CSV.decode().encode("utf-16"), ".csv"),
         (b'{"label": 1, "prob": 0.5}\n{"label": 0, "prob": 0.5}\n', ".jsonl"),
         (b'[{"label": 1, "prob": 0.5}]', ".json"),
