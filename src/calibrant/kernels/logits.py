@@ -38,6 +38,12 @@ def sigmoid(logits: Array) -> Array:
     return result
 
 
+def softplus(logits: Array) -> tuple[Array, Array]:
+    """ln(1 + e^z) and ln(1 + e^−z), from one exponential and one logarithm."""
+    more: Array = np.log1p(np.exp(-np.abs(logits)))
+    return np.maximum(logits, 0) + more, more - np.minimum(logits, 0)
+
+
 def log_probabilities(logits: Array) -> Array:
     """log softmax, `(n, K)`."""
     with np.errstate(over="ignore"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.inputs import check_choice
 from calibrant.kernels.fit.newton import NewtonFit, fit_logistic
-from calibrant.kernels.logits import sigmoid
+from calibrant.kernels.logits import sigmoid, softplus
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import FAR, BinaryMap, BinaryRecipe, one_outcome, pooled_log_odds
 from calibrant.maps.calibration_map import Fit, map_recipe, map_record
@@ -144,7 +144,7 @@ class LogOddsMap(BinaryMap):
 
 
 def _mean_loss(pooled: Pooled, log_odds: Floats) -> float:
-    return (inner(pooled.weight, np.logaddexp(0.0, log_odds)) - inner(pooled.hits, log_odds)) / pooled.total
+    return (inner(pooled.weight, softplus(log_odds)[0]) - inner(pooled.hits, log_odds)) / pooled.total
 
 
 def _check_targets(penalty: Any) -> None:
@@ -217,7 +217,8 @@ class Beta(BinaryRecipe):
     def fit_event(self, predictions: Predictions) -> BetaMap:
         """Newton's method; a negative coefficient is set to 0 and the others are fitted again."""
         pooled, z, limit, cautions = pooled_log_odds(predictions)
-        left, right = -np.logaddexp(0.0, -z), np.logaddexp(0.0, z)  # ln p and −ln(1−p)
+        right, left = softplus(z)  # −ln(1−p) and −ln p
+        left = -left
         columns = {"a": left, "b": right, "c": np.ones_like(z)}
         if self.variant == "am":
             columns = {"ab": left + right, "c": columns["c"]}
@@ -263,5 +264,5 @@ class BetaMap(BinaryMap):
 
     def of_log_odds(self, z: Floats) -> Floats:
         """From the log-odds: ln p = −ln(1 + e^−z) and −ln(1−p) = ln(1 + e^z)."""
-        finite = np.clip(z, -self.limit, self.limit)
-        return sigmoid(self.c - self.a * np.logaddexp(0.0, -finite) + self.b * np.logaddexp(0.0, finite))
+        right, left = softplus(np.clip(z, -self.limit, self.limit))
+        return sigmoid(self.c - self.a * left + self.b * right)
