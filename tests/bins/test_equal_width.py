@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies as some
-from calibrant import EqualWidth, InputError, Predictions
+from calibrant import EqualMass, EqualWidth, InputError, Predictions
 from naive import binning
 
 
@@ -108,3 +108,14 @@ def test_rules_are_values_that_describe_themselves():
     assert EqualWidth(10, "left").describe() == "10 equal-width bins closed on the left"
     assert EqualWidth(10).mergeable
     assert hash(EqualWidth(10)) == hash(EqualWidth(10, "right"))
+
+
+@pytest.mark.parametrize(
+    "rule", [EqualWidth(7), EqualWidth(7, closed="left"), EqualMass(9), EqualMass(9, ties="split")]
+)
+def test_cuts_among_sorted_rows_are_where_the_bins_begin(rule):
+    rng = np.random.default_rng(5)
+    probs = np.sort(np.append(rng.integers(0, 29, 60) / 28, [0.0, 1.0]))  # ties, and predictions on edges
+    event = Predictions(np.zeros(len(probs), dtype=int), probs).event()
+    expected = np.searchsorted(rule.index(event), np.arange(rule.n_bins + 1))
+    assert rule.cuts_in(event).tolist() == expected.tolist()

@@ -121,3 +121,23 @@ def test_a_compiled_count_of_pairs_gives_the_same_median(rng, monkeypatch, plain
     if plain:
         monkeypatch.setattr(laplace, "weight_within", laplace.weight_within.plain)
     assert laplace.median_distance(values, weight) == expected
+
+
+@pytest.mark.parametrize("digits", [1, 3, 16])
+@pytest.mark.parametrize("counted", [False, True])
+def test_the_compiled_search_finds_the_very_distance_that_is_in_the_middle(monkeypatch, digits, counted):
+    rng = np.random.default_rng(digits)
+    values = np.unique(rng.random(90).round(digits))
+    weight = rng.integers(1, 4, len(values)).astype(float) if counted else np.ones(len(values))
+    rows = np.repeat(values, weight.astype(int))
+    first, second = np.triu_indices(len(rows), 1)
+    distances = np.sort(np.abs(rows[first] - rows[second]))
+    monkeypatch.setattr(laplace, "COMPILE_FROM_GROUPS", 1)
+    monkeypatch.setattr(laplace, "FEW_PAIRS", 8)
+    middle = (distances[(len(distances) - 1) // 2] + distances[len(distances) // 2]) / 2
+    assert laplace.median_distance(values, weight) == pytest.approx(middle, abs=1e-15)
+    steps = np.empty(len(values) ** 2)
+    n = laplace.steps_between.plain(values, 0.1, 0.3, steps)
+    pairs = values[None, :] - values[:, None]
+    assert n == ((values[None, :] > values[:, None] + 0.1) & (values[None, :] <= values[:, None] + 0.3)).sum()
+    assert np.allclose(np.sort(steps[:n]), np.sort(pairs[(pairs > 0.1) & (pairs <= 0.3)])[-n:], atol=1e-12)

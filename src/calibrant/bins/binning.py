@@ -77,6 +77,10 @@ class BinRule(ABC):
         """Bin of each row; outside 0 … B−1 for rows in no bin."""
         return self.place(event.probs, self.edges_of(event))
 
+    def cuts_in(self, event: Event) -> Indices:
+        """Where each bin begins, and the last one ends, among rows that are sorted by prediction."""
+        return _cuts_by_index(self, event)
+
     def collect(self, event: Event) -> BinSums:
         """Per-bin sums of the event's rows, block by block; rows in no bin count as `outside`."""
         edges = self.edges_of(event)
@@ -104,6 +108,15 @@ class BinRule(ABC):
     def describe(self) -> str:
         """The rule in a few words."""
         return repr(self)
+
+
+def sorted_cuts(bins: Binning, event: Event) -> Indices:
+    """Where the bins of any rule begin, and the last one ends, among rows that are sorted by prediction."""
+    return bins.cuts_in(event) if isinstance(bins, BinRule) else _cuts_by_index(bins, event)
+
+
+def _cuts_by_index(bins: Any, event: Event) -> Indices:
+    return np.searchsorted(bins.index(event), np.arange(bins.collect(event).sums.shape[1] + 1))
 
 
 def bins_of(bins: Any, usual: Callable[[int], Binning]) -> Binning:

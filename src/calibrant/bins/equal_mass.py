@@ -121,6 +121,13 @@ class EqualMass(BinRule):
             position[order] = np.arange(len(event.probs))
         return np.searchsorted(cuts[1:-1], position, side="right")
 
+    def cuts_in(self, event: Event) -> Indices:
+        """Where each bin begins, and the last one ends, among rows that are sorted by prediction."""
+        if self.ties != "keep":
+            return BinRule.cuts_in(self, event)
+        first = np.append(event.pooled.values, np.inf)[self._pooled_cuts(event)]
+        return np.searchsorted(event.probs.astype(np.float64, copy=False), first, side="left")
+
     def _pooled_cuts(self, event: Event) -> Indices:
         return mass_cuts(event.pooled.below(), self.n_bins, event.pooled.allowance)
 

@@ -78,6 +78,11 @@ class EqualWidth(BinRule):
             return np.maximum(np.searchsorted(self.edges(), event.probs.astype(np.float64), side="left") - 1, 0)
         return grid_index(event.probs, self.thresholds(event.probs.dtype))
 
+    def cuts_in(self, event: Event) -> Indices:
+        """Where each bin begins, and the last one ends, among rows that are sorted by prediction."""
+        thresholds = self.thresholds(np.float64)
+        return np.searchsorted(event.probs.astype(np.float64, copy=False), thresholds, side="right")
+
     def collect(self, event: Event) -> BinSums:
         """Per-bin sums of the event's rows, in one pass."""
         if self.n_bins > MOST_GRID_BINS and self.closed == "right":

@@ -78,20 +78,22 @@ def held_out_losses(event: Event, bins: str, n_folds: int, most: int, seed: int)
         columns, w = (event.probs[at], event.outcomes[at]), mass.weights
     p, y, w, fold = rows_in_folds(*in_order(*columns, w), n_folds, seed)
     starts, r = group_starts(p), p - y
-    values, all_n, all_r = p[starts], _prefix(w, starts), _prefix(w * r, starts)
+    wr = w * r
+    values, (all_n, all_r) = p[starts], _prefixes(starts, w, wr)
     losses = np.full(most, inner(w, r**2))
     for f in range(int(fold.max()) + 1):
         held = fold == f
-        test_n, test_r = _prefix(w * held, starts), _prefix(w * r * held, starts)
+        test_n, test_r = _prefixes(starts, w * held, wr * held)
         train_n, train_r = all_n - test_n, all_r - test_r
         for b in range(1, most + 1):
             losses[b - 1] += _fold_loss(values, train_n, train_r, test_n, test_r, b, bins)
     return losses / all_n[-1]
 
 
-def _prefix(terms: Floats, starts: Indices) -> Floats:
-    """Sums over the first 0, 1, …, G groups."""
-    return np.concatenate([[0.0], np.cumsum(np.add.reduceat(terms, starts))])
+def _prefixes(starts: Indices, *columns: Floats) -> list[Floats]:
+    """Sums over the first 0, 1, …, G groups of each column."""
+    single = len(starts) == len(columns[0])
+    return running(*columns) if single else running(*(np.add.reduceat(terms, starts) for terms in columns))
 
 
 def _fold_loss(

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from calibrant.kernels.rows.blocks import added_over_blocks
 from calibrant.results import Record, kind
 from calibrant.results.constraints import BIG, Holds, Rising, Shape, Within
 from calibrant.types import Array, Floats, Indices
@@ -21,6 +22,9 @@ SMALLEST = -40
 """Values below 2^SMALLEST in size share one cell …"""
 BELOW = (1023 + SMALLEST) * PER_OCTAVE - 1
 """… and there are so many other cells of floats below it."""
+
+BLOCK = 1 << 16
+"""Values that a core takes at a time."""
 
 ONE_VALUE = 1e-12
 """Variance within a cell, relative to its squared width, up to which it is rounding and the cell holds one value."""
@@ -74,21 +78,26 @@ class Cells(Record):
             How often each counts; once if None.
         """
         x = np.ascontiguousarray(values, dtype=np.float64)
-        w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
-        if not w.all():
+        w = None if weights is None else np.asarray(weights, dtype=np.float64)
+        if w is not None and not w.all():
             x, w = x[w > 0], w[w > 0]
         if not len(x):
             return cls(np.inf, -np.inf, np.empty(0, dtype=np.intp), np.empty((3, 0)))
-        cell = _cell_of(x)
-        first = int(cell.min())
-        cell -= first
-        filled = np.flatnonzero(np.bincount(cell))
-        centres = np.zeros(filled[-1] + 1)
-        centres[filled] = _centres(filled + first)
-        away = x - centres[cell]
-        along = w * away
-        sums = [np.bincount(cell, each)[filled] for each in (w, along, along * away)]
-        return cls(float(x.min()), float(x.max()), filled + first, np.array(sums))
+        low, high = float(x.min()), float(x.max())
+        first, last = _cell_of(np.array([low, high])).tolist()
+        centres = _centres(np.arange(first, last + 1))
+
+        def part(rows: slice) -> Floats:
+            cell = _cell_of(x[rows])
+            cell -= first
+            away = x[rows] - centres[cell]
+            along = away if w is None else w[rows] * away
+            columns = None if w is None else w[rows], along, along * away
+            return np.array([np.bincount(cell, each, len(centres)) for each in columns], dtype=np.float64)
+
+        sums = added_over_blocks(len(x), part, BLOCK)
+        filled = np.flatnonzero(sums[0])
+        return cls(low, high, filled + first, sums[:, filled])
 
     def merge(self, other: Cells) -> Cells:
         """The cells of the values of both."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth, bins_of
+from calibrant.bins.binning import sorted_cuts
 from calibrant.estimate import mean_gap as mean_gap_estimator
 from calibrant.estimate.binned import Options, binned_error, ece
 from calibrant.estimate.binned import finish as finish_binned
@@ -199,8 +200,7 @@ def averaged_two_bin(atoms: Atoms) -> Statistic:
 def cuts_of(atoms: Atoms, bins: Binning) -> Cuts:
     """Where bins begin among the atoms; rows outside every bin lie before the first cut or after the last."""
     if bins not in atoms.cuts:
-        index, n_bins = bins.index(atoms.event), bins.collect(atoms.event).sums.shape[1]
-        atoms.cuts[bins] = np.searchsorted(index, np.arange(n_bins + 1)).astype(np.intp)
+        atoms.cuts[bins] = sorted_cuts(bins, atoms.event).astype(np.intp)
     return atoms.cuts[bins]
 
 

@@ -129,16 +129,20 @@ class ScoredRows:
         moments = moments_of(self.values, self.weights, self.squares)
         if not (moments.rows and np.isfinite(moments.mean)):
             return ScoreSums(moments)
-        w = np.ones(len(self.values)) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
-        w = w if self.squares is None else w * (moments.weight / w.sum())  # as many rows as the weights leave
+        w = None if self.weights is None else np.asarray(self.weights, dtype=np.float64)
+        if w is not None and self.squares is not None:
+            w = w * (moments.weight / w.sum())  # as many rows as the weights leave
         seen = Cells.of(self.values, w)
         if self.limited:
-            ends = self.possible[w > 0].min(), self.possible[w > 0].max()
-            return ScoreSums(moments, seen, Cells.of(np.array(ends)))
+            counted = self.possible if w is None or w.all() else self.possible[w > 0]
+            return ScoreSums(moments, seen, Cells.of(np.array([counted.min(), counted.max()])))
         finite = np.isfinite(self.possible)
-        likely = self.chances if self.weights is None else self.chances * w[:, None]
+        likely = self.chances if w is None else self.chances * w[:, None]
         if finite.all():
-            return ScoreSums(moments, seen, Cells.of(self.possible.ravel(), likely.ravel()), limited=False)
+            order: Any = "F" if self.possible.flags.f_contiguous else "C"
+            possible = Cells.of(self.possible.ravel(order), likely.ravel(order))
+            return ScoreSums(moments, seen, possible, limited=False)
+        w = np.ones(len(self.values)) if w is None else w
         possible = Cells.of(self.possible[finite], likely[finite])
         return ScoreSums(moments, seen, possible, float(w[~finite.all(axis=1)].sum()), limited=False)
 
@@ -174,14 +178,15 @@ def score_sums(score: Score, predictions: Predictions) -> ScoreSums:
 
 def scored_rows(score: Score, predictions: Predictions, view: Any = "canonical") -> ScoredRows:
     """Scores of the rows and of every possible outcome."""
-    possible = score.possible(predictions, view)
-    if possible.shape[1] == 2 and (predictions.is_binary or view != "canonical"):
-        p = predictions.event("binary" if view == "canonical" else view).probs.astype(np.float64)
-        chances = np.stack([1 - p, p], axis=1)
-    else:
+    possible, mass = score.possible(predictions, view), (predictions.weights, predictions.squares)
+    if possible.shape[1] != 2 or not (predictions.is_binary or view != "canonical"):
         chances = predictions.probs.astype(np.float64)
-    mass = predictions.weights, predictions.squares
-    return ScoredRows(score.rows(predictions, view), possible, chances, *mass, score.limited)
+        return ScoredRows(score.rows(predictions, view), possible, chances, *mass, score.limited)
+    event = predictions.event("binary" if view == "canonical" else view)
+    p = event.probs.astype(np.float64)
+    chances = np.stack([1 - p, p]).T  # column by column, as `possible` is
+    seen = np.where(event.outcomes, possible[:, 1], possible[:, 0]) if event.hard else score.rows(predictions, view)
+    return ScoredRows(seen, possible, chances, *mass, score.limited)
 
 
 def limited_mean(

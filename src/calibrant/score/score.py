@@ -110,8 +110,8 @@ class Score(Rule):
         asked = predictions.event("binary" if view == "canonical" else view)
         ends = [np.full(len(asked.probs), outcome, dtype=np.uint8) for outcome in (0, 1)]
         if view == "canonical":
-            return np.stack([self.of_event(asked.probs, end) for end in ends], axis=1)
-        return np.stack([self.of_question(replace(asked, outcomes=end)) for end in ends], axis=1)
+            return np.stack([self.of_event(asked.probs, end) for end in ends]).T
+        return np.stack([self.of_question(replace(asked, outcomes=end)) for end in ends]).T
 
     def moments(self, predictions: Predictions, view: Any = "canonical") -> Moments | LimitedMean:
         """Mean and spread of the rows' scores in one pass over blocks; for few rows also the limits of what was possible."""

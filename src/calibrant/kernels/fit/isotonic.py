@@ -95,9 +95,15 @@ COMPILE_FROM_POINTS = 20_000
 
 def rates_if_hit(weight: Floats, hits: Floats) -> Floats:
     """The isotonic fit at each group with one more hit of weight 1 in that group."""
-    kernel = moving_bridge if len(weight) >= COMPILE_FROM_POINTS else moving_bridge.plain
-    out = np.empty(len(weight))
-    kernel(*running(weight, hits), np.empty(len(weight), dtype=np.intp), out)
+    sums, k = running(weight, hits), len(weight)
+    if k >= COMPILE_FROM_POINTS or moving_bridge.ready(*sums):
+        moving_bridge.expect(*sums)
+        out = np.empty(k)
+        moving_bridge(*sums, np.empty(k, dtype=np.intp), out)
+    else:  # plain Python is several times as fast on lists, and gives the same numbers
+        found = [0.0] * k
+        moving_bridge.plain(*(each.tolist() for each in sums), [0] * k, found)
+        out = np.array(found)
     rising: Floats = np.maximum.accumulate(np.minimum(out, 1.0))  # weights that are not whole leave rounding
     return rising
 

@@ -98,10 +98,14 @@ def pair_sum(values: Floats, a: Floats, kernel: Callable[[Floats], Floats], bloc
     return float(added_over_blocks(len(values), part, max(1, block // len(values))))
 
 
-def median_distance(values: Floats, weight: Floats, spread: Floats | None = None) -> float:
-    """The median distance of two rows, by bisection on how many pairs are within t.
+FEW_PAIRS, MOST_TURNS, MARGIN = 1 << 10, 60, 0.02
+"""Pairs that are looked at one by one, steps towards them, and how far a step goes beyond what it aims at, as a share."""
 
-    O(G log G) for each step.
+
+def median_distance(values: Floats, weight: Floats, spread: Floats | None = None) -> float:
+    """The median distance of two rows, found by how many pairs are within t.
+
+    O(G) for each t that is tried.
 
     A value of weight w stands for w rows: w(w−1)/2 of its pairs are at distance 0, or
     (w² − s)/2 where rows have weights whose squares sum to s.
@@ -116,17 +120,83 @@ def median_distance(values: Floats, weight: Floats, spread: Floats | None = None
         nearby = below[np.searchsorted(values, values + t, side="right")] - below[1:]
         return inner(weight, nearby) + equal
 
-    def smallest(count: float) -> float:
-        low, high = 0.0, float(values[-1] - values[0])
-        if within(low) >= count:
-            return low
+    lower, upper = middle_counts(float(weight.sum() ** 2 - spread.sum()) / 2)
+    search = _Search(within, values, len(values) >= COMPILE_FROM_GROUPS)
+    middle = search.smallest(lower)
+    return middle if within(middle) >= upper else (middle + search.smallest(upper)) / 2
+
+
+class _Search:
+    """The smallest number t for which an increasing function reaches a count; where it was looked at is kept.
+
+    The function steps at distances of pairs: interpolation finds a narrow range, and the
+    few distances in it are tried one by one.
+    """
+
+    def __init__(self, within: Callable[[float], float], values: Floats, loop: bool) -> None:
+        self.within, self.values, self.loop = within, values, loop
+        last = float(values[-1] - values[0])
+        self.seen = {0.0: within(0.0), last: within(last)}
+
+    def at(self, t: float) -> float:
+        if t not in self.seen:
+            self.seen[t] = self.within(t)
+        return self.seen[t]
+
+    def smallest(self, count: float) -> float:
+        if self.at(0.0) >= count:
+            return 0.0
+        for turn in range(MOST_TURNS):
+            low, high = self._around(count)
+            if self.at(high) - self.at(low) <= FEW_PAIRS or not low < (low + high) / 2 < high:
+                break
+            share = (count - self.at(low)) / (self.at(high) - self.at(low))
+            reach = MARGIN * min(share, 1 - share) * (turn % 2 or -1)  # from either side by turns
+            middle = low + (high - low) * (share + reach) if turn % 4 < 3 else (low + high) / 2
+            self.at(middle if low < middle < high else (low + high) / 2)
+        return self._last(count, *self._around(count))
+
+    def _around(self, count: float) -> tuple[float, float]:
+        """The largest t seen that does not reach the count, and the smallest that does."""
+        return max(t for t, n in self.seen.items() if n < count), min(t for t, n in self.seen.items() if n >= count)
+
+    def _last(self, count: float, low: float, high: float) -> float:
+        """The same among the distances between two numbers, or by bisection."""
+        found = np.empty(2 * FEW_PAIRS)
+        steps = int(steps_between(self.values, low, high, found)) if self.loop else len(found)
+        if steps < len(found):
+            known = np.unique(found[:steps])
+            first, last = 0, len(known) - 1  # the last of them reaches it
+            while first < last:
+                half = (first + last) // 2
+                first, last = (first, half) if self.at(float(known[half])) >= count else (half + 1, last)
+            return float(known[first])
         while (middle := (low + high) / 2) not in (low, high):
-            low, high = (low, middle) if within(middle) >= count else (middle, high)
+            low, high = (low, middle) if self.at(middle) >= count else (middle, high)
         return high
 
-    lower, upper = middle_counts(float(weight.sum() ** 2 - spread.sum()) / 2)
-    middle = smallest(lower)
-    return middle if within(middle) >= upper else (middle + smallest(upper)) / 2
+
+@compiled
+def steps_between(values: Any, low: float, high: float, found: Any) -> int:
+    """The numbers t, above `low` and up to `high`, from which on a pair is within t, and how many they are.
+
+    No more than `found` holds.
+    """
+    n, far = 0, 0
+    for g in range(len(values)):
+        while far < len(values) and values[far] <= values[g] + low:
+            far += 1
+        h = far
+        while h < len(values) and values[h] <= values[g] + high and n < len(found):
+            t = values[h] - values[g]
+            while values[g] + t < values[h]:
+                t = np.nextafter(t, 2.0)
+            while values[g] + np.nextafter(t, 0.0) >= values[h]:
+                t = np.nextafter(t, 0.0)
+            found[n] = t
+            n += 1
+            h += 1
+    return n
 
 
 @compiled
