@@ -135,8 +135,8 @@ class _Search:
 
     def __init__(self, within: Callable[[float], float], values: Floats, loop: bool) -> None:
         self.within, self.values, self.loop = within, values, loop
-        last = float(values[-1] - values[0])
-        self.seen = {0.0: within(0.0), last: within(last)}
+        self.most = float(values[-1] - values[0])
+        self.seen = {0.0: within(0.0), self.most: within(self.most)}
 
     def at(self, t: float) -> float:
         if t not in self.seen:
@@ -144,8 +144,8 @@ class _Search:
         return self.seen[t]
 
     def smallest(self, count: float) -> float:
-        if self.at(0.0) >= count:
-            return 0.0
+        if self.at(0.0) >= count or self.at(self.most) < count:  # a count that rounding puts out of reach
+            return 0.0 if self.at(0.0) >= count else self.most
         for turn in range(MOST_TURNS):
             low, high = self._around(count)
             if self.at(high) - self.at(low) <= FEW_PAIRS or not low < (low + high) / 2 < high:
