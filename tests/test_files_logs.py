@@ -75,10 +75,20 @@ def test_choices_without_a_context_do_not_count(tmp_path):
 
 
 def test_generated_texts_are_no_choices(tmp_path):
-    record = {"doc_id": 0, "target": "42", "filtered_resps": ["42"], "exact_match": 1.0, "confidence": 0.8}
+    record = {"doc_id": 0, "target": "42", "resps": [["It is 42"]], "filtered_resps": ["42"], "exact_match": 1.0}
+    record |= {"f1": ["42", ["42"]], "doc": {"question": "?"}}  # a list that no column can hold
     assert not is_harness_sample(record)
-    path = lines(tmp_path / "s.jsonl", record, record | {"exact_match": 0.0})
-    assert cal.read(path, label="exact_match").labels.tolist() == [1, 0]
+    path = lines(tmp_path / "s.jsonl", record, record | {"doc_id": 1})
+    with pytest.raises(cal.FileError, match="no column that is named for probabilities or logits; it has 'doc_id'"):
+        cal.read(path, label="exact_match")
+    told = lines(tmp_path / "c.jsonl", *(record | {"exact_match": k, "confidence": 0.8} for k in (1.0, 0.0)))
+    found = cal.read(told, label="exact_match")
+    assert (found.labels.tolist(), found.groups.tolist()) == ([1, 0], [0, 0])
+
+
+def test_a_grade_may_be_a_truth_value(tmp_path):
+    path = lines(tmp_path / "s.jsonl", sample(0, "a sentence", -1.0, -2.0, acc=True))
+    assert cal.read(path).labels.tolist() == [1]
 
 
 INSPECT = {"version": 2, "status": "success", "eval": {"task": "t", "model": "ours/one"}}

@@ -169,12 +169,12 @@ def test_what_cannot_be_corrected_is_refused(change, message):
 @pytest.mark.slow
 def test_corrected_values_are_nearer_to_the_truth_and_their_intervals_hold_it():
     """The truth is the model's own: its measures on 20,000 new rows."""
-    names, runs = ("calibration_slope", "c_statistic"), 40
+    names, runs = ("calibration_slope", "c_statistic"), 25
     new = data(20_000, 10, 99)
     rows = {name: [] for name in names}
     for seed in range(runs):
         x, y = data(250, 10, 1000 + seed)
-        found = optimism(Logit(), x, y, measures=names, n_draws=25, seed=seed)
+        found = optimism(Logit(), x, y, measures=names, n_draws=20, seed=seed)
         truth = cal.Predictions(new[1], Logit().fit(x, y).predict_proba(new[0])[:, 1]).event("binary")
         for name in names:
             true = MEASURES[name].quick(truth)

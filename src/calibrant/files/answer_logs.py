@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from calibrant.files.completions import answer_of, completion_of, is_completion
 from calibrant.files.encodings import blocks, lines
 from calibrant.files.guards import check_size
-from calibrant.files.harness import harness_rows, is_harness_sample
+from calibrant.files.harness import grouped, harness_rows, is_generated_sample, is_harness_sample
 from calibrant.problems import FileError
 
 Row = dict[str, Any]
@@ -47,6 +47,8 @@ def kind_of_log(path: Path, encoding: str | None = None) -> Callable[[Path, str 
         return None
     if is_harness_sample(first):
         return lambda path, encoding: Log(*harness_rows(_records(path, encoding), path))
+    if is_generated_sample(first):  # its own fields, such as exact_match, beside whatever confidence was added
+        return lambda path, encoding: Log(grouped([dict(_flat(each)) for each in _records(path, encoding)], "doc_id"))
     if is_completion(first):
         return lambda path, encoding: _completions(_records(path, encoding))
     return None
@@ -153,8 +155,7 @@ def _inspect(samples: list[Row], spec: Row) -> Log:
             row["confidence"] = None if score.get("value") == "N" else confidence
             meanings |= {meaning} - {""}
         rows.append(row)
-    repeated = len({row["id"] for row in rows}) < len(rows)
-    rows = [row | {"group": row["id"]} if repeated else row for row in rows]
+    rows = grouped(rows, "id")
     if all(row.get("confidence") is None for row in rows):
         rows = [{name: value for name, value in row.items() if name != "confidence"} for row in rows]
     return Log(rows, " or ".join(sorted(meanings)))

@@ -28,6 +28,17 @@ def is_harness_sample(record: Any) -> bool:
     return len(pairs) > 1 and all(_number(pair[0]) is not None for pair in pairs)
 
 
+def is_generated_sample(record: Any) -> bool:
+    """Is this a logged sample with generated text, which comes without probabilities?
+
+    Parameters
+    ----------
+    record
+        A decoded JSON object.
+    """
+    return isinstance(record, dict) and {"doc_id", "target", "resps", "filtered_resps"} <= record.keys()
+
+
 def harness_rows(records: list[Row], path: Path) -> tuple[list[Row], str]:
     """One row per sample: probabilities of the choices and the target, or confidence and grade of the best choice.
 
@@ -44,12 +55,12 @@ def harness_rows(records: list[Row], path: Path) -> tuple[list[Row], str]:
     probs = [_softmax(_likelihoods(record, k, path)) for k, record in enumerate(records)]
     targets = [_target(record, len(each)) for record, each in zip(records, probs, strict=True)]
     best = [int(each.argmax()) for each in probs]
-    grades = [_number(record.get("acc")) for record in records]
+    grades = [_grade(record.get("acc")) for record in records]
     agree = all(
         target is not None and (grade is None or grade == (target == top))
         for target, grade, top in zip(targets, grades, best, strict=True)
     )
-    rows = [{"doc_id": record["doc_id"]} for record in records]
+    rows: list[Row] = [{"doc_id": record["doc_id"]} for record in records]
     if agree and len({len(each) for each in probs}) == 1:
         for row, target, each in zip(rows, targets, probs, strict=True):
             row |= {"target": target, "probs": each.tolist()}
@@ -59,9 +70,20 @@ def harness_rows(records: list[Row], path: Path) -> tuple[list[Row], str]:
                 raise FileError(f"cannot read {str(path)!r}: sample {k} has no target among its choices, and no acc.")
             right = float(target == best[k]) if grades[k] is None else grades[k]
             row |= {"correct": right, "confidence": float(each.max())}
-    if len({record["doc_id"] for record in records}) < len(records):
-        rows = [row | {"group": row["doc_id"]} for row in rows]
-    return rows, MEANING
+    return grouped(rows, "doc_id"), MEANING
+
+
+def grouped(rows: list[Row], question: str) -> list[Row]:
+    """Rows with their question as a group, if any comes more than once.
+
+    Parameters
+    ----------
+    rows
+        One per answer.
+    question
+        The column that names it.
+    """
+    return rows if len({row[question] for row in rows}) == len(rows) else [r | {"group": r[question]} for r in rows]
 
 
 def _pairs(record: Row) -> list[Any]:
@@ -117,6 +139,11 @@ def _target(record: Row, n_choices: int) -> int | None:
     asked = list(asked.values()) if isinstance(asked, dict) else asked
     choices = [str(_argument(each, 1)).strip() for each in asked[:n_choices]] if isinstance(asked, list) else []
     return choices.index(text) if choices.count(text) == 1 else None
+
+
+def _grade(value: Any) -> float | None:
+    """The harness's own accuracy of one sample, which may be a truth value."""
+    return float(value) if isinstance(value, bool) else _number(value)
 
 
 def _number(value: Any) -> float | None:

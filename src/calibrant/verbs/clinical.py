@@ -126,8 +126,8 @@ def clinical(
     estimator of `calibrant.estimate.clinical`, where its interval is explained; a measure
     that the data leave undefined is left out, and a warning says why. `plan_validation`
     says how many rows they need to be precise. The numbers are of the predictions as they
-    are: the optimism of a model that was fitted to the same rows is not corrected, since
-    that takes the model to be fitted again.
+    are; those of a model that was fitted to the same rows are optimistic, and `optimism`
+    corrects them by fitting it again.
 
     Parameters
     ----------
