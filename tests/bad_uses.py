@@ -107,6 +107,7 @@ def _of_plots() -> Iterator[Call]:
         "cumulative": {"result": cal.ks_error(EVENT, P)},
         "estimator_plot": {"result": cal.simulate.bias(cal.ece, world, 20, n_data_sets=4)},
         "grid": {"results": {"a": several}},
+        "optimism_plot": {"result": cal.results.OptimismReport("m", 12, 7, 5, 0.95, (_corrected(),))},
         "score_change": {"result": cal.compare(rows, bent)},
         "score_parts": {"result": cal.decompose(EVENT, P)},
         "trust_plot": {"result": cal.trust(rows, estimators=["ece"], n_data_sets=4)},
@@ -115,6 +116,10 @@ def _of_plots() -> Iterator[Call]:
     }
     for name in plot.__all__:
         yield OfOptions(f"plot.{name}", _closed(getattr(plot, name)), getattr(plot, name), **given[name])
+
+
+def _corrected() -> cal.results.Estimate:
+    return cal.results.Estimate("c_statistic", "c-statistic", 0.7, 12, parts={"apparent": 0.8})
 
 
 def _closed(draw: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -12,6 +13,7 @@ from calibrant import plot, simulate
 from calibrant.plot.axes import COLORS, offscreen, tone
 from calibrant.plot.kinds import PLOTS, plot_of
 from calibrant.results import Answer
+from plot.test_candidates import CHOICE
 from results.every_answer import ANSWERS
 
 pytest.importorskip("matplotlib.pyplot")
@@ -19,6 +21,14 @@ mpl = pytest.importorskip("matplotlib")
 pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")  # matplotlib 3.9 calls pyparsing so
 mpl.use("agg")
 
+SHRUNK = cal.results.Estimate(
+    "calibration_slope",
+    "calibration slope",
+    0.8,
+    99,
+    cal.results.Interval(0.6, 1.0, 0.95, "shifted"),
+    parts={"apparent": 1.0},
+)
 HOSTILE = "$\\frac{ <b>_x</b>"
 
 
@@ -33,13 +43,14 @@ def shown():
     return {
         **{name: each for name, each in ANSWERS.items() if plot_of(each) is not None},
         "clinical": cal.clinical(rows, name=HOSTILE),
+        "optimism": cal.results.OptimismReport("m", 99, 40, 5, 0.95, (SHRUNK, replace(SHRUNK, interval=None))),
         "regret": cal.decision_regret(rows, method="platt"),
         "risk": cal.selective_risk(rows),
         "ks": cal.ks_error(rows),
         "density": cal.density_error(rows),
         "posterior": cal.posterior_error(rows),
         "classes": cal.static_error(classes),
-        "choice": cal.recalibrate(rows, "auto").fit.choice,
+        "choice": CHOICE,
         "monitor": cal.Monitor().update(rows),
         "map": cal.Beta().fit(rows),
         "world": simulate.power_world(0.05),
@@ -49,7 +60,7 @@ def shown():
 
 NAMES = [
     *(name for name in ANSWERS if plot_of(ANSWERS[name]) is not None),
-    "clinical", "regret", "risk", "ks", "density", "posterior", "classes", "choice", "monitor", "map", "world", "named",
+    "clinical", "optimism", "regret", "risk", "ks", "density", "posterior", "classes", "choice", "monitor", "map", "world", "named",
 ]  # fmt: skip
 
 
@@ -158,3 +169,11 @@ def test_an_answer_without_a_picture_says_which_have_one():
     assert isinstance(found, Answer)
     with pytest.raises(cal.InputError, match="a TestResult has none"):
         found.plot()
+
+
+@pytest.mark.parametrize("width", [2.6, 3.4, 4.2])
+def test_notes_of_many_lines_leave_square_axes_in_the_figure(shown, width):
+    with offscreen(width):
+        ax = shown["clinical"].plot()
+    plot.reliability({"before": shown["diagnosis"], "after it": shown["named"]}, ax=ax)
+    check(ax.figure)

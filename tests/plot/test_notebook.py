@@ -10,6 +10,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.plot.kinds import plot_of
+from plot.test_candidates import CHOICE
 from report.test_page import Balance
 from results.every_answer import ANSWERS
 
@@ -44,7 +45,7 @@ def objects():
         "top": cal.TopLabel(cal.Platt()).fit(three),
         "temperature": cal.Temperature().fit(three),
         "of forecasts": cal.recalibrate(forecasts, "variance_platt"),
-        "choice": cal.recalibrate(rows, "auto").fit.choice,
+        "choice": CHOICE,
         "named": cal.diagnose(rows, name=HOSTILE),
         "per class": cal.static_error(three),
         "audit": cal.audit(rows, groups=rng.choice([HOSTILE, "x"], 300), n_draws=19),

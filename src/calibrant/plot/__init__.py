@@ -7,7 +7,7 @@ from typing import Any
 from calibrant import options
 from calibrant.maps.choice import Choice
 from calibrant.plot import kinds
-from calibrant.plot.candidates import candidates, classes, estimator_plot, trust_plot, validation_plot
+from calibrant.plot.candidates import candidates, classes, estimator_plot, optimism_plot, trust_plot, validation_plot
 from calibrant.plot.confidences import clinical_plot, confidences
 from calibrant.plot.cumulative import cumulative
 from calibrant.plot.curves import curves
@@ -38,6 +38,7 @@ __all__ = [
     "forecast_plot",
     "grid",
     "miss_rates",
+    "optimism_plot",
     "power_curve",
     "reliability",
     "risk_coverage",

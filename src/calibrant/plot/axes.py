@@ -220,7 +220,16 @@ def labelled(ax: Any, x: str, y: str, about: str = "", **legend: Any) -> Any:
             text.set_parse_math(False)  # names are names, also those with a $
     if about:
         note(ax, about)
+    if ax.get_aspect() != "auto":
+        laid_out(ax)  # square axes take several rounds until all that is around them has space
     return ax
+
+
+def laid_out(ax: Any) -> None:
+    """Let the figure's layout, if it has one, find the place of the axes."""
+    engine = ax.figure.get_layout_engine() if hasattr(ax.figure, "get_layout_engine") else None
+    if engine is not None:
+        engine.execute(ax.figure)
 
 
 def line_with_errors(ax: Any, rows: Iterable[Any], x: str, y: str, error: str, label: str) -> None:

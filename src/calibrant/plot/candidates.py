@@ -19,6 +19,7 @@ from calibrant.results.tables import row_count
 from calibrant.simulate.bias import Bias
 from calibrant.verbs.comparison import Comparisons
 from calibrant.verbs.diagnose import Diagnosis
+from calibrant.verbs.optimism import OptimismReport
 from calibrant.verbs.planning.validation import ValidationPlan
 from calibrant.verbs.trust import Trust
 
@@ -199,6 +200,39 @@ def estimator_plot(result: Bias | Sequence[Bias], *, ax: Any = None) -> Any:
         rows.append(Row(f"{each.estimator}, n = {each.n:,}", each.bias, low, high, words, inner=(first, third)))
     about = f"{found[0].world}, true error {number(found[0].truth, 3)}, {found[0].n_data_sets:,} data sets"
     return forest(rows, ax, "estimate − true error", about)
+
+
+@checked
+def optimism_plot(result: OptimismReport, *, ax: Any = None) -> Any:
+    """What is left of a model's numbers once its optimism is taken off? Returns the Axes.
+
+    The point is the corrected value with its interval; the pale line reaches to the value
+    on the rows that the model was fitted to.
+
+    Parameters
+    ----------
+    result
+        The result of `optimism`.
+    ax
+        The Axes to draw on; new ones if None.
+
+    Examples
+    --------
+    >>> import numpy as np, calibrant as cal
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(100, 5)), rng.random(100) < 0.4
+    >>> cal.optimism(LogisticRegression(), X, y, measures=["c_statistic"], n_draws=5).plot().get_xlabel()
+    'corrected value'
+    """
+    rows = []
+    for each in result.estimates:
+        low, high = (None, None) if each.interval is None else (each.interval.low, each.interval.high)
+        apparent = each.parts["apparent"]
+        words = f"{in_words(each.value, each.interval)}, {number(apparent, 3)} before"
+        rows.append(Row(each.title, each.value, low, high, words, inner=(each.value, apparent)))
+    about = f"{result.name}: corrected for optimism, {rows_in_words(result.n)}, {result.events:,} events"
+    return forest(rows, ax, "corrected value", about, zero=None)
 
 
 @checked

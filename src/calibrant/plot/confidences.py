@@ -104,12 +104,11 @@ def clinical_plot(result: ClinicalReport, *, ax: Any = None, color: Any = None, 
         raise InputError("result", "must hold the calibration curve of ICI", "it was left out: see its cautions")
     ax = reliability(found, ax=ax, label=result.name, color=color, histogram=histogram)
     by_name = {each.name: each for each in result.estimates}
-    lines = [_short(by_name[name], result.level) for name in WRITTEN if name in by_name]
-    return labelled(ax, "predicted risk", "observed rate", "\n".join(lines), loc="upper left")
+    written = [_short(by_name[name]) for name in WRITTEN if name in by_name]
+    return labelled(ax, "predicted risk", "observed rate", ", ".join(written), loc="upper left")
 
 
-def _short(found: Any, level: float) -> str:
-    title = found.title[:1].upper() + found.title[1:].split(" (")[0]
+def _short(found: Any) -> str:
     interval = found.interval
-    ends = "" if interval is None else f" ({number(interval.low, 2)} to {number(interval.high, 2)} at {level:.0%})"
-    return f"{title} {number(found.value, 2)}{ends}".replace("%", " %")
+    ends = "" if interval is None else f" ({number(interval.low, 2)} to {number(interval.high, 2)})"
+    return f"{found.title.split(' (')[0].removesuffix(' ratio').removeprefix('calibration ')} {number(found.value, 2)}{ends}"

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant.plot.axes import COLORS, axes_or_new, ideal, inches, labelled, paper, shortened, text_size, tone
+from calibrant.plot.axes import (
+    COLORS,
+    axes_or_new,
+    ideal,
+    inches,
+    labelled,
+    laid_out,
+    paper,
+    shortened,
+    text_size,
+    tone,
+)
 from calibrant.problems import visible
 from calibrant.results import Interval, number
 
@@ -82,12 +93,11 @@ def forest(
     left = len(rows) - len(shown)
     labelled(ax, x, y, about + (f"; the first {len(shown)} of {len(rows)}" if left else ""))
     ax.spines[["top", "right", "left"]].set_visible(False)
-    if ax.figure.get_layout_engine() is not None:
-        ax.figure.draw_without_rendering()  # the layout decides how wide the axes are
+    laid_out(ax)  # which decides how wide they are
     for place, row in enumerate(shown):
         text = visible(f"{row.name}  {row.words}").replace("\n", " ")
         look = {"va": "bottom", "fontsize": text_size(ax), "color": tone(ax), "parse_math": False, "in_layout": False}
-        shortened(ax.text(0.0, place - 0.22, text, transform=ax.get_yaxis_transform(), **look), ax.bbox.width)
+        shortened(ax.text(0.0, place - 0.22, text, transform=ax.get_yaxis_transform(), **look), 0.98 * ax.bbox.width)
     return ax
 
 

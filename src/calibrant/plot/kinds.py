@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from calibrant.plot import content
-from calibrant.plot.candidates import candidates, classes, estimator_plot, trust_plot, validation_plot
+from calibrant.plot.candidates import candidates, classes, estimator_plot, optimism_plot, trust_plot, validation_plot
 from calibrant.plot.confidences import clinical_plot, confidences
 from calibrant.plot.cumulative import cumulative
 from calibrant.plot.decision import decision, risk_coverage
@@ -35,6 +35,7 @@ PLOTS: dict[str, Callable[..., Any]] = {
     "Diagnosis": reliability,
     "Examination": _of_the_diagnosis,
     "ForecastDiagnosis": forecast_plot,
+    "OptimismReport": optimism_plot,
     "Plan": power_curve,
     "Trust": trust_plot,
     "ValidationPlan": validation_plot,

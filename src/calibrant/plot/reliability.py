@@ -196,7 +196,7 @@ def draw_frame(ax: Any, histogram: bool, span: tuple[float, float] | None) -> tu
         ax.plot(limits, limits, **ideal(ax), gid=DIAGONAL)
     else:
         known.set_data(limits, limits)
-    ax.set_aspect("equal")
+    ax.set_aspect("equal", anchor="W")  # so that notes have the space on the right, where there is some
     return limits
 
 

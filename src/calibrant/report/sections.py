@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -33,9 +32,6 @@ NARROW = 5
 
 SHORT = 8
 """Parameters of at most this many numbers are written out."""
-
-NUMERIC = re.compile(r"(?=.*\d|[–-]?$)[<≤\d\s.,+\-−–…%e]*")
-"""Numbers, intervals and percentages, dashes and nothing: a column of these is aligned right."""
 
 
 class Part(NamedTuple):
@@ -167,9 +163,7 @@ def folded(table: Table) -> str:
 
 def table_markup(table: Table, part: slice = slice(None), named: bool = False) -> str:
     """Some rows of a table, with their first cell as their name if they are to be found."""
-    texts = table.texts()
-    columns = zip(*texts, strict=True) if texts else [()] * len(table.columns)
-    numeric = [bool(texts) and all(NUMERIC.fullmatch(text) for text in column) for column in columns]
+    texts, numeric = table.texts(), table.numeric()
     head = "".join(_cell("th", name, right, scope="col") for name, right in zip(table.columns, numeric, strict=True))
     rows = "".join(
         tag("tr", "".join(map(partial(_cell, "td"), row, numeric)), **({"data_name": row[0]} if named else {}))

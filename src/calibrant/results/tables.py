@@ -114,6 +114,12 @@ class Table(Framed, Record):
         """Every cell as text."""
         return [[number(cell) if isinstance(cell, float) else visible(str(cell)) for cell in row] for row in self.rows]
 
+    def numeric(self) -> list[bool]:
+        """Which columns hold numbers, intervals and percentages only, and are aligned right."""
+        texts = self.texts()
+        columns = zip(*texts, strict=True) if texts else [()] * len(self.columns)
+        return [bool(texts) and all(map(NUMERIC.fullmatch, column)) for column in columns]
+
     def to_text(self) -> str:
         """Aligned columns for a terminal."""
         body = [list(self.columns), *self.texts()]
@@ -124,9 +130,7 @@ class Table(Framed, Record):
 
     def to_html(self) -> str:
         """A plain HTML table, everything escaped; cells of columns of numbers have the class `number`."""
-        texts = self.texts()
-        columns = zip(*texts, strict=True) if texts else [()] * len(self.columns)
-        marks = [" class='number'" * (bool(texts) and all(map(NUMERIC.fullmatch, column))) for column in columns]
+        texts, marks = self.texts(), [" class='number'" * right for right in self.numeric()]
 
         def row(kind: str, cells: Sequence[str]) -> str:
             drawn = (f"<{kind}{mark}>{escape(cell)}</{kind}>" for cell, mark in zip(cells, marks, strict=True))
