@@ -397,7 +397,11 @@ def _calls() -> Iterator[Call]:
     for name in cal.__all__:
         function = getattr(cal, name)
         names = set(inspect.signature(function).parameters) if inspect.isfunction(function) else set()
-        if names & {"labels", *WRAPPED} and name not in ("plan", "plan_validation"):  # which need no predictions
+        if names & {"labels", *WRAPPED} and name not in (
+            "optimism",
+            "plan",
+            "plan_validation",
+        ):  # which take no predictions
             yield Call(name, function, **given.get(name, {}))
     yield Call("Predictions", cal.Predictions)
     yield Call("fit_world", cal.simulate.fit_world)

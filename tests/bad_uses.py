@@ -33,7 +33,8 @@ class OfFiles(OfOptions):
 def uses() -> tuple[Call, ...]:
     """Every public callable that works on what others have made."""
     mpl.use("Agg")
-    return (*_of_states(), *_of_monitors(), *_of_files(), *_of_plots(), *_of_reports(), *_of_adapters(), *_of_verbs())
+    of_rows = (*_of_states(), *_of_monitors(), *_of_files(), *_of_models(), *_of_verbs())
+    return (*of_rows, *_of_plots(), *_of_reports(), *_of_adapters())
 
 
 def _of_states() -> Iterator[Call]:
@@ -60,6 +61,13 @@ def _fresh(data: dict[str, Any]) -> cal.State:
     return cal.collect(*DATA["classes" if several else "event"])
 
 
+def _of_models() -> Iterator[Call]:
+    from sklearn.linear_model import LogisticRegression
+
+    given = {"X": np.column_stack([P, P**2]), "labels": EVENT, "measures": ("brier_score",), "n_draws": 2}
+    yield OfOptions("optimism", cal.optimism, model=LogisticRegression(), progress=False, **given)
+
+
 def _of_monitors() -> Iterator[Call]:
     watch, other = cal.Monitor().update(EVENT, P), cal.Monitor().update(EVENT, P)
     yield OfOptions("Monitor.merge", watch.merge, other=other)
@@ -76,6 +84,7 @@ def _of_files() -> Iterator[Call]:
     fitted = cal.recalibrate(EVENT, P, "platt")
     fitted.save(saved)
     yield OfFiles("read", cal.read, path=table)
+    yield OfFiles("files.read_batches", cal.files.read_batches, source=table)
     yield OfFiles("load_map", cal.load_map, path=saved)
     yield OfFiles("map.save", fitted.save, path=FOLDER / "again.json")
     yield OfOptions("map.to_json", fitted.to_json)

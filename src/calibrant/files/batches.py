@@ -100,6 +100,8 @@ def parts_of(source: Any, style: Style = PLAIN) -> list[Callable[[], Part]]:
 def paths_of(source: str | Path) -> list[Path]:
     """The files that a path, a pattern or a folder refers to, in the order of their names."""
     path, text = Path(source), str(source)
+    if not text:
+        raise InputError("source", "must name a file, a pattern or a folder", "it is empty")
     if path.is_dir():
         inside = (p for p in path.rglob("*") if p.is_file() and p.name.lower().endswith(ENDINGS))
         found = [p for p in inside if not any(part.startswith((".", "_")) for part in p.relative_to(path).parts)]

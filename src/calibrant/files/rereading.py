@@ -29,6 +29,7 @@ class PredictionBatches:
         if first.path is None:
             raise InputError("source", "must be files, which can be read again", f"it is {first.title}")
         self.title = first.title if len(self._parts) == 1 else f"{len(self._parts)} files"
+        next(iter(self))  # columns that cannot be read are refused now
 
     def __iter__(self) -> Iterator[Predictions]:
         order, empty = self._classes, True

@@ -19,7 +19,7 @@ from calibrant.maps.folds import in_folds
 from calibrant.methods import find_measure, methods
 from calibrant.plot.content import bar_heights, curve_of, fitted_curve, has_bins, histogram_of
 from calibrant.predictions import Predictions, StatePredictions
-from calibrant.problems import CalibrantError, InputError
+from calibrant.problems import CalibrantError, InputError, MissingExtra
 from calibrant.report import page
 from calibrant.results import Answer, Estimate, Table, estimate_table
 from calibrant.verbs.origin import Origin, origin_of
@@ -252,6 +252,8 @@ def _repair(compared: Any, fitted: Any, name: str, given: str, question: Questio
         files[f"{name}.onnx"] = to_onnx(fitted, input="probs" if given == "probs" else "logits").SerializeToString()
     except CalibrantError as error:
         missing = str(error)
+    except ImportError:
+        missing = str(MissingExtra("onnx", "onnx", "an ONNX model"))
     change = compared.difference
     low, high = (None, None) if change.interval is None else (change.interval.low, change.interval.high)
     written = {"files": _written(question, files), "no_onnx": missing}

@@ -256,7 +256,9 @@ def _outcomes(labels: Any) -> Array:
 
 def _length(features: Any) -> int:
     shape = getattr(features, "shape", None)
-    return int(shape[0]) if shape else len(features)
+    if shape or isinstance(features, list | tuple):
+        return int(shape[0]) if shape else len(features)
+    raise InputError("X", "must be an array or a frame with a row for each label", f"it is {features!r:.100}")
 
 
 def _taken(features: Any, rows: Indices) -> Any:
