@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --dist worksteal
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test coverage slow peers engines check format names docs howto release-check changelog scoreboard bench bench-estimators bench-maps bench-tests bench-scores clean
+.PHONY: help demo test coverage slow peers engines check format names docs howto release-check changelog scoreboard bench bench-quick bench-parts bench-estimators bench-maps bench-tests bench-scores clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,7 +39,13 @@ format: $(VENV)/.dev ## mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.peers ## speed against other packages and the memory floor; writes benchmarks/results
+bench: $(VENV)/.test ## speed, memory, agreement and accuracy beside other packages, each installed on its own; writes benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks.field $(ARGS)
+
+bench-quick: $(VENV)/.test ## the same with a few packages and sizes, in three minutes once they are installed
+	$(BIN)/python -m benchmarks.field --quick $(ARGS)
+
+bench-parts: $(VENV)/.peers ## import time, binned errors, sorting and exact tests in units of their floors
 	$(BIN)/python -m benchmarks import_time binned sort_units detect
 
 bench-estimators: $(VENV)/.peers ## every estimator against the fastest peer, and its growth with n

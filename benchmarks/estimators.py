@@ -17,7 +17,6 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -25,7 +24,7 @@ import numpy as np
 import calibrant as cal
 from benchmarks import estimators_peers as elsewhere
 from benchmarks.estimators_peers import Data, Found, Peer
-from benchmarks.harness import Report, best
+from benchmarks.harness import Report, best, commit
 
 ROWS = 1_000_000
 PAIR_ROWS = 10_000
@@ -249,16 +248,6 @@ def against_peers() -> None:
     peers.findings += skipped or ["Every package could be imported."]
     table.write(PACKAGES)
     peers.write(PACKAGES)
-
-
-def commit() -> str:
-    """The state of the code that was measured."""
-    here = ["git", "-C", str(Path(cal.__file__).parent)]
-    name, changed = (
-        subprocess.run([*here, *command], capture_output=True, text=True, check=False).stdout.strip()
-        for command in (("rev-parse", "--short", "HEAD"), ("status", "--porcelain", "."))
-    )
-    return (name or "unknown") + (", changed since" if changed else "")
 
 
 def circumstances() -> str:

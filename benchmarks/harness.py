@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -65,6 +66,16 @@ class Report:
         (RESULTS / f"{self.name}.json").write_text(
             json.dumps(asdict(self) | {"setting": where}, indent=1) + "\n", encoding="utf-8"
         )
+
+
+def commit() -> str:
+    """The state of the code that was measured."""
+    here = ["git", "-C", str(Path(__file__).parents[1] / "src")]
+    name, changed = (
+        subprocess.run([*here, *command], capture_output=True, text=True, check=False).stdout.strip()
+        for command in (("rev-parse", "--short", "HEAD"), ("status", "--porcelain", "."))
+    )
+    return (name or "unknown") + (", changed since" if changed else "")
 
 
 def setting(packages: tuple[str, ...]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ KINDS = (".md", ".svg", ".png", ".json", ".css")
 FOLDERS = {"docs": "", "studies/results": "studies/results/", "benchmarks/results": "benchmarks/results/"}
 FILES = {
     "studies/RESULTS.md": "studies/index.md",
+    "benchmarks/RESULTS.md": "benchmarks/index.md",
     "CHANGELOG.md": "project/changelog.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "ARCHITECTURE.md": "project/architecture.md",

@@ -1,0 +1,111 @@
+"""`python -m benchmarks.field` measures everything, `--quick` the essentials in three minutes, `--page` only writes the page anew."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from datetime import UTC, datetime
+from typing import Any
+
+from benchmarks.field import history, page
+from benchmarks.field.accuracy import accuracy
+from benchmarks.field.environments import OWN, all_environments, peers
+from benchmarks.field.measure import compiling, files, measure_task, processes, start_up
+from benchmarks.field.table import CALLS
+from benchmarks.field.tasks import TASKS
+from benchmarks.harness import commit
+
+COMPILED_AT = 100_000
+SETTINGS: dict[bool, dict[str, Any]] = {
+    True: {"rounds": 5, "starts": 1, "sets": 0, "compile": ("ece", "mass")},
+    False: {"rounds": 7, "starts": 3, "sets": 200, "compile": None},
+}
+"""A quick run and a full one: rounds of timing, starts of a process, data sets with a known truth, first calls (all: None)."""
+
+PATIENCE = 300.0
+"""Seconds after which a call that did not return is given up."""
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.field", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="few packages, 10³ and 10⁵ rows")
+    parser.add_argument(
+        "--one-core",
+        action="store_true",
+        help="pin each process to a core and compare CPU time, where other work runs beside",
+    )
+    parser.add_argument("--largest", type=int, default=10**7, help="rows above which nothing is measured")
+    parser.add_argument(
+        "--slow", type=float, default=1000.0, help="milliseconds beyond which a package is not asked at larger sizes"
+    )
+    parser.add_argument("--sets", type=int, help="data sets of each world with a known truth; 0 leaves accuracy out")
+    parser.add_argument("--page", action="store_true", help="only write the page of the recorded run anew")
+    return parser.parse_args()
+
+
+def run(given: argparse.Namespace) -> dict[str, Any]:
+    quick, one_core, chosen = given.quick, given.one_core, SETTINGS[given.quick]
+    sets = chosen["sets"] if given.sets is None else given.sets
+    found = all_environments(
+        given.packages or [name for name, each in peers().items() if each.get("quick") or not quick]
+    )
+    loads = [os.getloadavg()[0]]
+    with files() as file, processes(found, one_core, PATIENCE) as workers:
+        rows = []
+        for task in TASKS:
+            if sum((task.name, name) in CALLS for name in workers) > 1:
+                shapes = tuple(shape for shape in task.sizes(quick) if shape[0] <= given.largest)
+                rows += measure_task(task, shapes, workers, file, chosen["rounds"], given.slow)
+        loads.append(os.getloadavg()[0])
+        known = accuracy(workers, sets, max(sets // 4, 1)) if sets else []
+        start = start_up(found, file((1_000, 1)), one_core, chosen["starts"])
+        tasks = chosen["compile"] or [task.name for task in TASKS if task.shapes[0][1] == 1]
+        compiled = compiling(found[OWN], list(tasks), file((COMPILED_AT, 1)), one_core)
+    loads.append(os.getloadavg()[0])
+    return about(quick, one_core, loads) | {
+        "versions": {name: each.version for name, each in found.items()},
+        "rows": [rounded(row) for row in rows],
+        "start": [rounded(row) for row in start],
+        "compiling": [rounded(row) for row in compiled],
+        "compiled_at": COMPILED_AT,
+        "accuracy": [rounded(row) for row in known],
+    }
+
+
+def about(quick: bool, one_core: bool, loads: list[float]) -> dict[str, Any]:
+    cores = os.cpu_count() or 1
+    load = sum(loads) / len(loads)
+    beside = f"The load average was {load:.1f} on {cores} cores during the run"
+    beside += ": other work ran beside it." if load > cores else "."
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit(),
+        "kind": "quick" if quick else "full",
+        "clock": "cores" if one_core else "wall",
+        "machine": f"{cores} cores, {platform.machine()}, Python {platform.python_version()}",
+        "beside": beside,
+    }
+
+
+def rounded(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: float(f"{each:.5g}") if isinstance(each, float) else each for key, each in row.items()}
+
+
+def main() -> None:
+    given = arguments()
+    if not given.page:
+        record = run(given)
+        text = json.dumps(record, ensure_ascii=False).replace("}, {", "},\n {")
+        page.file_of(record["kind"]).write_text(text + "\n", encoding="utf-8")
+        history.append(record)
+    latest = page.latest()
+    if latest is None:
+        raise SystemExit("no run is recorded yet")
+    page.write(latest)
+    print(f"{page.MARKDOWN}\n{page.HTML}")
+
+
+if __name__ == "__main__":
+    main()
