@@ -17,7 +17,7 @@ from benchmarks.field.table import CALLS
 from benchmarks.field.tasks import TASKS
 from benchmarks.harness import commit
 
-COMPILED_AT = 100_000
+COMPILED_AT = 1_000_000
 SETTINGS: dict[bool, dict[str, Any]] = {
     True: {"rounds": 5, "starts": 1, "sets": 0, "compile": ("ece", "mass")},
     False: {"rounds": 7, "starts": 3, "sets": 200, "compile": None},
@@ -31,6 +31,7 @@ PATIENCE = 300.0
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.field", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few packages, 10³ and 10⁵ rows")
+    parser.add_argument("--packages", nargs="+", choices=list(peers()), metavar="NAME", help="only these")
     parser.add_argument(
         "--one-core",
         action="store_true",
