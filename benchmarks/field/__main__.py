@@ -31,6 +31,7 @@ PATIENCE = 300.0
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.field", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few packages, 10³ and 10⁵ rows")
+    parser.add_argument("--as-installed", action="store_true", help="do not try again what could not be installed")
     parser.add_argument("--packages", nargs="+", choices=list(peers()), metavar="NAME", help="only these")
     parser.add_argument(
         "--one-core",
@@ -49,9 +50,8 @@ def arguments() -> argparse.Namespace:
 def run(given: argparse.Namespace) -> dict[str, Any]:
     quick, one_core, chosen = given.quick, given.one_core, SETTINGS[given.quick]
     sets = chosen["sets"] if given.sets is None else given.sets
-    found = all_environments(
-        given.packages or [name for name, each in peers().items() if each.get("quick") or not quick]
-    )
+    names = given.packages or [name for name, each in peers().items() if each.get("quick") or not quick]
+    found = all_environments(names, again=not given.as_installed)
     loads = [os.getloadavg()[0]]
     with files() as file, processes(found, one_core, PATIENCE) as workers:
         rows = []

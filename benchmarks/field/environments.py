@@ -51,12 +51,12 @@ def wanted(name: str) -> tuple[list[str], str]:
     return list(found["install"]), found["module"]
 
 
-def environment(name: str) -> Environment:
-    """The environment of a package, made if it is not there; a failure is tried again next time."""
+def environment(name: str, again: bool = True) -> Environment:
+    """The environment of a package, made if it is not there; a failure is tried again, unless it is to be taken as recorded."""
     record, (install, module) = HOME / name / "environment.json", wanted(name)
     if record.exists():
         found = Environment(**json.loads(record.read_text(encoding="utf-8")))
-        if not found.error and found.install == install:
+        if (not found.error and found.install == install) or not again:
             return found
     print(f"-- installing {name}", flush=True)
     start = time.perf_counter()
@@ -112,9 +112,9 @@ def size(home: Path) -> float:
     return sum(f.stat().st_size for f in files if not f.parts[site].startswith(skipped)) / 1e6
 
 
-def all_environments(names: Sequence[str]) -> dict[str, Environment]:
+def all_environments(names: Sequence[str], again: bool = True) -> dict[str, Environment]:
     """calibrant's and those of the named packages, in that order."""
-    return {name: environment(name) for name in (OWN, *names)}
+    return {name: environment(name, again) for name in (OWN, *names)}
 
 
 if __name__ == "__main__":

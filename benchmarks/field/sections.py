@@ -124,7 +124,7 @@ def overview(record: Record) -> Section:
     return Section(
         "Where calibrant is ahead, and where not",
         text,
-        ("quantity", "rows", "fastest", "its time ÷ ours", "what it is"),
+        ("quantity", "rows", "fastest", "its time ÷ ours", "ours"),
         rows,
     )
 
@@ -158,7 +158,7 @@ def speed(record: Record) -> Section:
         peer = (
             (name, short(took(rows[name], record)), f"{took(rows[name], record) / own:.2f}")
             if name
-            else ("none has it", "", "")
+            else ("none measured", "", "")
         )
         others = [
             (f"({other})" if row.get("aside") else other) + f" {short(took(row, record) / own)}"
@@ -218,6 +218,8 @@ def memory(record: Record) -> Section:
         peers = sorted((mb, name) for name, mb in held.items() if name != OWN)
         others = ", ".join(f"{name} {short(mb)}" for mb, name in peers[1:])
         found.rows.append((TITLES[task], size(n, k), short(held[OWN]), peers[0][1], short(peers[0][0]), others))
+    if not found.rows:
+        found.text.append("Not measured in this run.")
     return found
 
 

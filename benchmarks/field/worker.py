@@ -5,6 +5,8 @@ calls.py, fits.py and data.py are all that it needs beside a package and NumPy: 
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import json
 import os
 import resource
@@ -12,6 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +92,10 @@ class Worker:
 
 
 def reset_peak() -> float:
-    """Forget the most memory ever held, where the system can; megabytes held now."""
+    """Give freed memory back and forget the most ever held, where the system can; megabytes held now."""
+    gc.collect()
+    with suppress(AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)  # else a call reuses what the one before it freed, and seems to need nothing
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:
