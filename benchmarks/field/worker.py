@@ -9,7 +9,6 @@ import ctypes
 import gc
 import json
 import os
-import resource
 import sys
 import time
 import warnings
@@ -108,6 +107,8 @@ def peak() -> float:
     try:
         return _status("VmHWM")
     except OSError:
+        import resource
+
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return most / (1e6 if sys.platform == "darwin" else 1e3)
 
