@@ -118,7 +118,7 @@ def test_several_models_in_one_file(folder, tmp_path):
     assert sum(each["abstained"] for each in data["models"].values()) == data["input"]["columns"]["abstained_rows"] > 0
     alone = json.loads(run("answers", folder / "answers.csv", *options[:2], "drop", "--json").stdout)
     assert alone["abstained"] == 0
-    assert "answers without a confidence were dropped" in alone["cautions"][0]
+    assert alone["cautions"][0].startswith("answers without a confidence were dropped: ")
 
 
 def test_a_log_for_each_model(tmp_path):
@@ -143,4 +143,6 @@ def test_what_the_confidence_is_comes_from_the_format(tmp_path):
         == "judge"
     )
     refused = run("answers", path, "--percent", code=3).stderr
-    assert "column 'confidence' must not hold missing values; row 2" in refused
+    assert "column 'confidence' must hold a confidence for every answer; 1 are missing, the first in row 2" in refused
+    assert "Pass --abstentions count if the model abstained there, or --abstentions drop." in refused
+    assert "--models must name columns of" in run("answers", path, "--models", "nobody", code=3).stderr

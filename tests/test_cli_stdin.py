@@ -83,6 +83,14 @@ def test_errors_of_standard_input_do_not_name_a_temporary_file():
     assert "can be read once only" in run("compare", "-", "-", given=CSV, code=2).stderr
 
 
+def test_nothing_names_the_temporary_file(tmp_path):
+    wrong = b"label,prob\n" + b"0,0.9\n1,0.1\n" * 60
+    printed = run("diagnose", "-", "--report", tmp_path / "r.html", given=wrong).output
+    assert "calibrant compare - map.json" in printed
+    assert "calibrant-" not in printed
+    assert "/calibrant-" not in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
 def test_encodings_are_options_and_advice(tmp_path):
     path = tmp_path / "p.csv"
     path.write_bytes("läbel,prob\n1,0.5\n0,0.2\n".encode("latin-1"))

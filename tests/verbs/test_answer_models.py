@@ -75,10 +75,10 @@ def test_abstentions_are_counted_or_dropped():
     assert compare_answers(RIGHT, stated, MODELS, abstentions="count")["a"].abstained == 5
     dropped = compare_answers(RIGHT, stated, MODELS, abstentions="drop")
     assert dropped["a"].abstained == 0
-    assert "a: 5 answers without a confidence were dropped" in dropped.cautions
+    assert "a: answers without a confidence were dropped: 5" in dropped.cautions
     report = assess_answers(RIGHT, stated, abstentions="drop")
     assert (report.n, report.abstained) == (3 * N - 5, 0)
-    assert report.cautions[0] == "5 answers without a confidence were dropped"
+    assert report.cautions[0] == "answers without a confidence were dropped: 5"
 
 
 def test_it_is_saved_and_shown(tmp_path):

@@ -159,7 +159,7 @@ def write_report(path: Path | None, force: bool, given: Any, source: Source, *an
     from calibrant.verbs.origin import origin_of
 
     command = click.get_current_context().find_root().obj or ""
-    origin = origin_of(given, command=command, source=f"{source.file}: {source}" if source.file else "")
+    origin = origin_of(given, command=command, source=f"{shown(source.file)}: {source}" if source.file else "")
     write(path, *answers, **more, origin=origin, overwrite=force)
     say(f"Wrote {path}", err=True)
 

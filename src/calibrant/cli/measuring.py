@@ -14,6 +14,7 @@ from calibrant.cli import options as opt
 from calibrant.cli.data import read, say_json, show, write_report
 from calibrant.cli.gates import Gate, GateType, check_gate, measure_names
 from calibrant.cli.group import main
+from calibrant.cli.stdin import DASH, shown
 from calibrant.methods import Method, find_measure, methods
 
 FAIL_ABOVE = (
@@ -82,7 +83,7 @@ def diagnose(
     else:
         from calibrant.cli import screen
 
-        terminal, following = screen.terminal(), f"-o map.json; calibrant compare {file} map.json"
+        terminal, following = screen.terminal(), f"-o map.json; calibrant compare {shown(str(file), DASH)} map.json"
         screen.show_answer(terminal, found, source=str(source))
         if named is None and found.calibrated is False:
             terminal.print(f"Next: calibrant recalibrate VALIDATION_FILE {following}")

@@ -119,6 +119,8 @@ FLAGS = {
     "soft": "Labels are probabilities of the event, not classes.",
     "percent": "Probabilities are in per cent: 95, or 95%.",
 }
+OTHERS = ("view", "score", "method", "by", "models", "abstentions")
+"""Further options that errors name as arguments."""
 ALL_COLUMNS = (*COLUMN_OPTIONS, *FLAGS, *STYLE_OPTIONS)
 """The options that say which columns are read, and how."""
 
@@ -190,7 +192,7 @@ def column_options(*names: str, hidden: bool = False) -> Callable[[F], F]:
 def in_options(error: Exception) -> str:
     """An error text with arguments such as `label='y'` written as `--label y`."""
     text = shown(str(error))
-    names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, *STYLE_OPTIONS, "view", "score", "method", "by"))
+    names = "|".join((*COLUMN_OPTIONS, *FORECAST_OPTIONS, *STYLE_OPTIONS, *OTHERS))
     if isinstance(error, InputError) and re.fullmatch(names, error.argument) and text.startswith(error.argument):
         text = f"--{text}"
     text = re.sub(r"Predictions(?:\.from_\w+)?\(labels, \w+, (\w+=(?:\([^()]*\)|\w+))\)", r"\1", text)

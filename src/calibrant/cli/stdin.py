@@ -16,6 +16,8 @@ import click
 from calibrant.problems import FileError
 
 NAME = "standard input"
+DASH = "-"
+"""What stands for it in a command."""
 HEAD = 1 << 23
 """Bytes that tell the format; a first line of JSON must fit."""
 _ENDINGS = {b"PAR1": ".parquet", b"ARROW1": ".arrow", b"\xff\xff\xff\xff": ".arrow", b"PK\x03\x04": ".npz"}
@@ -32,10 +34,10 @@ class Input(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path; that of the temporary file for `-`."""
-        if str(value) != "-" or ctx is None:
+        if str(value) != DASH or ctx is None:
             return super().convert(value, param, ctx)
         if ctx.resilient_parsing:
-            return Path("-")
+            return Path(DASH)
         if _KEPT in ctx.meta:
             self.fail("standard input can be read once only.", param, ctx)
         head = sys.stdin.buffer.read(HEAD)
@@ -80,14 +82,16 @@ def ending(content: bytes) -> str:
     return ".tsv" if "\t" in line and not re.search("[,;]", line) else ".csv"
 
 
-def shown(text: str) -> str:
+def shown(text: str, name: str = NAME) -> str:
     """A text in which the temporary file is called standard input.
 
     Parameters
     ----------
     text
         An error text, or a path.
+    name
+        What it is called.
     """
     ctx = click.get_current_context(silent=True)
     kept = None if ctx is None else ctx.meta.get(_KEPT)
-    return text if kept is None else text.replace(repr(kept), NAME).replace(kept, NAME)
+    return text if kept is None else text.replace(repr(kept), name).replace(kept, name)

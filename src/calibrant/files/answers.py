@@ -74,6 +74,8 @@ def read_answers(
     header = Header(store.names, str(path))
     chosen = choose(store.names, str(path), classes=order, **given)
     named = None if models is None else header.known("models", models)
+    if abstentions == "refuse" and style.missing == "error":
+        _check_answered(store, chosen)
     found, chosen, rows = load(store, chosen)
     with worded(str(path), chosen, rows=rows):
         event = predictions_of(found, chosen, order, style=style, **flags).event("auto")
@@ -89,6 +91,17 @@ def read_answers(
     beside |= {"models": named, "questions": question}
     columns_beside = {role: _column(store, chosen, name, everyone) for role, name in beside.items()}
     return Answers(chosen, labels, probs, **columns_beside, model=_only_model(store))
+
+
+def _check_answered(store: Store, chosen: Columns) -> None:
+    """Refuse answers without a confidence, and say how they can be taken."""
+    with file_errors("read", store.path):
+        absent = ~complete(store.load(chosen.predicted, []), chosen.predicted, chosen.predicted)
+    if absent.any():
+        what = f"{store.path}: column {chosen.ends}"
+        found = f"{absent.sum():,} are missing, the first in row {absent.argmax()} (the first is 0)"
+        advice = "Pass abstentions='count' if the model abstained there, or abstentions='drop'"
+        raise InputError(what, "must hold a confidence for every answer", found, advice)
 
 
 def _abstained(store: Store, chosen: Columns) -> Indices:

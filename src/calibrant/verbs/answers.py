@@ -188,7 +188,7 @@ def assess_answers(
     found = (estimates, levels, overall, *_verdict(levels, overall, event))
     cautions = _cautions(estimates, event, questions, n_samples)
     if abstentions == "drop" and abstained:
-        cautions = (f"{abstained:,} answers without a confidence were dropped", *cautions)
+        cautions = (f"answers without a confidence were dropped: {abstained:,}", *cautions)
         abstained = 0
     return AnswerReport(name, source, predictions.n, abstained, questions, *found, cautions)
 
