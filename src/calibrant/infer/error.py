@@ -13,6 +13,7 @@ from calibrant.inputs import check_choice, check_level
 from calibrant.interval import gap_limits, mean_with_interval
 from calibrant.kernels.draws.laws import Law
 from calibrant.kernels.fit.log_odds_process import unit_sized
+from calibrant.kernels.fit.root import EPSILON, root
 from calibrant.options import checked
 from calibrant.predictions import Event, admit
 from calibrant.results import ClassTable, Interval
@@ -222,8 +223,6 @@ def inverted(
 
 def crossing(rising: Callable[[float], float], close: float = CLOSE) -> float:
     """The t ≥ 0 at which an increasing function reaches 0."""
-    from scipy.optimize import brentq
-
     if rising(0.0) >= 0:
         return 0.0
     far = 1.0
@@ -231,4 +230,4 @@ def crossing(rising: Callable[[float], float], close: float = CLOSE) -> float:
         if far >= FARTHEST:
             return far
         far *= 2
-    return float(brentq(rising, 0.0 if far == 1.0 else far / 2, far, xtol=close))
+    return root(rising, 0.0 if far == 1.0 else far / 2, far, close, EPSILON)

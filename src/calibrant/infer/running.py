@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant.inputs import check_level, check_statistic
 from calibrant.interval.formulas import brownian_max_p_value, brownian_range_p_value
+from calibrant.kernels.fit.root import EPSILON, root
 from calibrant.kernels.sums.running_error import group_course
 from calibrant.options import checked
 from calibrant.predictions import admit
@@ -79,9 +80,7 @@ def cumulative_interval(
 
 def brownian_quantile(statistic: str, level: float) -> float:
     """The quantile of the maximum of |W| (`max`), or of the range, of a Brownian motion W on [0, 1]."""
-    from scipy.optimize import brentq
-
     beyond = brownian_max_p_value if statistic == "max" else brownian_range_p_value
     if beyond(0.2) <= 1 - level:
         return 0.2  # a little too wide, at levels nobody asks for
-    return float(brentq(lambda x: 1 - level - beyond(x), 0.2, 40.0, xtol=1e-12))
+    return root(lambda x: 1 - level - beyond(x), 0.2, 40.0, 1e-12, EPSILON)

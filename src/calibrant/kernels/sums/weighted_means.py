@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from calibrant.kernels.fit.root import root
 from calibrant.types import Floats
 
 NEAR, FAR = 1e-7, 1 - 1e-14
@@ -29,15 +30,13 @@ def value_beyond(values: Floats, weights: Floats, limit: float, z: float, unit: 
     scaled = _Scaled(values, weights, limit)
     if scaled.unit == 0 or scaled.signed_root(FAR)[0] <= z:
         return limit
-    from scipy.optimize import brentq
-
     guess = min(z / math.sqrt(scaled.squares), 0.5)
     near, far = guess * 0.8, guess * 1.25  # for many rows the root is about there
     if scaled.signed_root(far)[0] <= z or scaled.signed_root(near)[0] >= z:
         near, far = guess / 4, FAR
         while scaled.signed_root(near)[0] >= z and near > NEAR:
             near /= 8
-    found = brentq(lambda x: scaled.signed_root(x)[0] - z, near, far, xtol=1e-16, rtol=1e-14) if near > NEAR else near
+    found = root(lambda x: scaled.signed_root(x)[0] - z, near, far, xtol=1e-16, rtol=1e-14) if near > NEAR else near
     return scaled.mean + scaled.unit * scaled.signed_root(found)[1]
 
 
@@ -50,12 +49,10 @@ def tail_beyond(values: Floats, weights: Floats, limit: float, t: float, unit: F
         return 0.0
     if t <= scaled.mean or scaled.unit == 0:
         return 1.0  # more likely than not, whatever it is
-    from scipy.optimize import brentq
-
     target = (t - scaled.mean) / scaled.unit
     if scaled.signed_root(FAR)[1] <= target:
         return 0.0
-    found = brentq(lambda x: scaled.signed_root(x)[1] - target, 0.0, FAR, xtol=1e-16, rtol=1e-14)
+    found = root(lambda x: scaled.signed_root(x)[1] - target, 0.0, FAR, xtol=1e-16, rtol=1e-14)
     return 0.5 * math.erfc(scaled.signed_root(max(found, NEAR))[0] / math.sqrt(2))
 
 
@@ -74,8 +71,6 @@ class _Weighed:
 
     def signed_root(self, t: float) -> float:
         """r* at which a standard normal variable exceeds as rarely as the mean exceeds t, t above the mean."""
-        from scipy.optimize import brentq
-
         a = self.unit * (self.values - t)
         scale = float(a.max())
         if scale <= 0:
@@ -89,19 +84,17 @@ class _Weighed:
             return np.inf
         if slope(0.0) >= 0:  # the mean itself, to within rounding
             return 0.0
-        s = brentq(slope, 0.0, FAR, xtol=1e-15, rtol=1e-13)
+        s = root(slope, 0.0, FAR, xtol=1e-15, rtol=1e-13)
         left = 1 - s * a
         r = math.sqrt(max(2 * float(self.shape @ np.log(left)), 0.0))
         q = s * math.sqrt(float(self.shape @ (a / left) ** 2))
         return r + math.log(q / r) / r if r > 1e-6 and q > 0 else 0.0
 
     def value_beyond(self, z: float) -> float:
-        from scipy.optimize import brentq
-
         if self.limit <= self.mean or self.signed_root(last := self.limit - 1e-12 * (self.limit - self.mean)) <= z:
             return self.limit
         near = self.mean + 1e-9 * (self.limit - self.mean)
-        return float(brentq(lambda t: min(self.signed_root(t), 40.0) - z, near, last, xtol=1e-13, rtol=1e-12))
+        return root(lambda t: min(self.signed_root(t), 40.0) - z, near, last, xtol=1e-13, rtol=1e-12)
 
     def tail_beyond(self, t: float) -> float:
         if t >= self.limit:
