@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.field.claims import ESTIMATORS, INTERVALS, LEVEL, TESTS
-from benchmarks.field.environments import OWN
+from benchmarks.field.environments import OWN, peers
 from benchmarks.field.history import changes
 from benchmarks.field.measure import EQUAL, FLOOR
 from benchmarks.field.tasks import TASKS
@@ -96,6 +96,9 @@ def packages(record: Record) -> Section:
         last = (short(row["cores"]), row["task"]) if "cores" in row else ("", "")
         counted = (row["version"], short(row["megabytes"]), str(row["packages"]), short(row["import"]))
         found.rows.append((row["peer"], *counted, *last))
+    absent = [name for name in peers() if name not in {row["peer"] for row in record["start"]}]
+    if absent:
+        found.text.append(f"Not part of this run: {', '.join(absent)}.")
     return found
 
 
@@ -215,9 +218,9 @@ def memory(record: Record) -> Section:
         if OWN in held and len(held) > 1:
             largest[task] = ((n, k), held)
     for task, ((n, k), held) in largest.items():
-        peers = sorted((mb, name) for name, mb in held.items() if name != OWN)
-        others = ", ".join(f"{name} {short(mb)}" for mb, name in peers[1:])
-        found.rows.append((TITLES[task], size(n, k), short(held[OWN]), peers[0][1], short(peers[0][0]), others))
+        least = sorted((mb, name) for name, mb in held.items() if name != OWN)
+        others = ", ".join(f"{name} {short(mb)}" for mb, name in least[1:])
+        found.rows.append((TITLES[task], size(n, k), short(held[OWN]), least[0][1], short(least[0][0]), others))
     if not found.rows:
         found.text.append("Not measured in this run.")
     return found
