@@ -87,13 +87,15 @@ def make(name: str, install: Sequence[str], module: str) -> Environment:
 
 
 def failure(command: Sequence[str]) -> str:
-    """The last line that a failed command wrote to standard error; empty where it succeeded."""
+    """The last line of a failed command's standard error that names an error; empty where it succeeded."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return ""
     said = [line.strip() for line in done.stderr.splitlines() if line.strip() and not line.startswith("[notice]")]
-    errors = [line for line in said if re.match(r"(\w+Error|error|ERROR)\b", line)]
-    return (errors or said or [f"exit status {done.returncode}"])[-1][:300]
+    for pattern in (r"\w+Error: .*", r"ERROR: .*", r"error: .*", r".+"):
+        if found := [match[0] for line in said if (match := re.search(pattern, line))]:
+            return found[-1][:300]
+    return f"exit status {done.returncode}"
 
 
 def installed(python: Path) -> dict[str, str]:
