@@ -81,7 +81,7 @@ def _error(found: Diagnosis) -> Estimate | None:
 def _between(error: Estimate) -> str:
     if error.interval is None:
         return ""
-    return f" (with 95 % confidence between {100 * error.interval.low:.2g} and {100 * error.interval.high:.2g})"
+    return f" (with 95 % confidence between {100 * error.interval.low:.3g} and {100 * error.interval.high:.3g})"
 
 
 def _percent(share: float) -> str:
@@ -89,7 +89,7 @@ def _percent(share: float) -> str:
 
 
 def _points(error: float) -> str:
-    return f"{100 * error:.2g} percentage points"
+    return f"{100 * error:.3g} percentage points"
 
 
 def _of_forecasts(found: ForecastDiagnosis) -> str:
