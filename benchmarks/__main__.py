@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import audit, binned, detect, estimators, import_time, maps, scores, sort_units
+from benchmarks import audit, binned, detect, estimators, import_time, maps, scores, small_calls, sort_units
 
 BENCHMARKS = {
     "import_time": import_time.main,
@@ -13,6 +13,7 @@ BENCHMARKS = {
     "estimators": estimators.main,
     "maps": maps.main,
     "scores": scores.main,
+    "small_calls": small_calls.main,
     "detect": detect.main,
     "audit": audit.main,
 }
