@@ -6,6 +6,7 @@ All numbers are those of the embedded example or of tables in `studies/results`;
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -104,6 +105,7 @@ def rows_of(path: Path, heading: str) -> list[dict[str, str]]:
 def scoreboard() -> str:
     """Root mean squared error of four estimators over the number of rows, norm 1."""
     rows = {row["estimator"]: row for row in rows_of(RESULTS / "scoreboard.md", "## Norm 1")}
+    worlds = re.search(r"(\d+) worlds", (RESULTS / "scoreboard.md").read_text(encoding="utf-8"))[1]  # type: ignore[index]
     sizes = [key for key in rows["sweep"] if key.startswith("n = ")]
     numbers = [int(key[4:].replace(",", "")) for key in sizes]
     left, top, width, height, least, most = 66, 40, 420, 290, 1.0, 100.0
@@ -124,7 +126,7 @@ def scoreboard() -> str:
         text(
             left + width / 2,
             top + height + 58,
-            "root mean squared error over 31 worlds with a known truth, both axes logarithmic",
+            f"root mean squared error over {worlds} worlds with a known truth, both axes logarithmic",
             11,
             fill=GREY,
         )
