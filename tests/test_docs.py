@@ -14,7 +14,15 @@ from conftest import LONG_PAGES, NEEDED
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md"))
-OTHERS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "studies/RESULTS.md")
+OTHERS = (
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "ARCHITECTURE.md",
+    "SECURITY.md",
+    "studies/RESULTS.md",
+    "benchmarks/RESULTS.md",
+)
 MADE = make_docs.PAGES | make_docs.FIGURES
 
 
