@@ -20,7 +20,6 @@ FOLDERS = {"docs": "", "studies/results": "studies/results/", "benchmarks/result
 FILES = {
     "studies/RESULTS.md": "studies/index.md",
     "benchmarks/RESULTS.md": "benchmarks/index.md",
-    "benchmarks/RESULTS.md": "benchmarks/index.md",
     "CHANGELOG.md": "project/changelog.md",
     "CONTRIBUTING.md": "project/contributing.md",
     "ARCHITECTURE.md": "project/architecture.md",
