@@ -13,6 +13,8 @@ from calibrant import plot, simulate
 from calibrant.plot.axes import COLORS, offscreen, tone
 from calibrant.plot.kinds import PLOTS, plot_of
 from calibrant.results import Answer
+from calibrant.verbs.answer_models import compare_answers
+from calibrant.verbs.classes import classes_of
 from plot.test_candidates import CHOICE
 from results.every_answer import ANSWERS
 
@@ -43,6 +45,9 @@ def shown():
     return {
         **{name: each for name, each in ANSWERS.items() if plot_of(each) is not None},
         "clinical": cal.clinical(rows, name=HOSTILE),
+        "all classes": classes_of(classes, cal.static_error(classes).parts["classes"], None),
+        "models": compare_answers(rows.labels, np.round(p, 1), np.where(np.arange(400) % 2, "a", HOSTILE)),
+        "watched": cal.Monitor().update(rows).answer(),
         "optimism": cal.results.OptimismReport("m", 99, 40, 5, 0.95, (SHRUNK, replace(SHRUNK, interval=None))),
         "regret": cal.decision_regret(rows, method="platt"),
         "risk": cal.selective_risk(rows),
@@ -60,7 +65,7 @@ def shown():
 
 NAMES = [
     *(name for name in ANSWERS if plot_of(ANSWERS[name]) is not None),
-    "clinical", "optimism", "regret", "risk", "ks", "density", "posterior", "classes", "choice", "monitor", "map", "world", "named",
+    "clinical", "all classes", "models", "watched", "optimism", "regret", "risk", "ks", "density", "posterior", "classes", "choice", "monitor", "map", "world", "named",
 ]  # fmt: skip
 
 

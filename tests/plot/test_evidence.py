@@ -41,6 +41,15 @@ def test_no_alarm_has_a_line_to_stay_below(rng, ax):
     assert ax.get_title(loc="left").startswith("no alarm: e-value")
 
 
+def test_the_answer_of_a_monitor_is_drawn_as_the_monitor_is(rng, ax):
+    monitor = watched(rng, 2000)
+    monitor.answer(0.01).plot(ax)
+    monitor.plot(ax, alpha=0.01)
+    first, second = (line for line in ax.lines if line.get_gid() == "calibrant-series")
+    np.testing.assert_allclose(first.get_ydata(), second.get_ydata(), rtol=1e-9)
+    assert ax.get_title(loc="left").count("e-value") == 1
+
+
 def test_the_course_ends_at_the_evidence_now(rng):
     monitor = watched(rng, 2000)
     course = monitor.course()

@@ -17,6 +17,9 @@ from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate, Interval, number
 from calibrant.results.tables import row_count
 from calibrant.simulate.bias import Bias
+from calibrant.verbs.answer_models import AnswerComparison
+from calibrant.verbs.class_findings import ClassFindings
+from calibrant.verbs.classes import Classes
 from calibrant.verbs.comparison import Comparisons
 from calibrant.verbs.diagnose import Diagnosis
 from calibrant.verbs.optimism import OptimismReport
@@ -28,7 +31,7 @@ BETTER, WORSE, OPEN = UNDER, OVER, COLORS[4]
 
 
 @checked
-def candidates(result: Comparisons | Choice, *, ax: Any = None) -> Any:
+def candidates(result: Comparisons | Choice | AnswerComparison, *, ax: Any = None) -> Any:
     """Which repairs help? A line per candidate, lowest score first. Returns the Axes.
 
     Left of 0 the candidate is better than the predictions as they are.
@@ -36,8 +39,9 @@ def candidates(result: Comparisons | Choice, *, ax: Any = None) -> Any:
     Parameters
     ----------
     result
-        The result of `compare` with several candidates, or the choice of `auto`,
-        `map.fit.choice`.
+        The result of `compare` with several candidates, the choice of `auto`,
+        `map.fit.choice`, or the result of `compare_answers`: the differences of each pair
+        of models.
     ax
         The Axes to draw on; new ones if None.
 
@@ -49,6 +53,11 @@ def candidates(result: Comparisons | Choice, *, ax: Any = None) -> Any:
     >>> found.plot().get_xlabel()
     'change in Brier score (negative is better)'
     """
+    if isinstance(result, AnswerComparison):
+        apart = [(pair.name, each) for pair in result.pairs for each in pair.differences]
+        rows = [_candidate(f"{name}, {each.title}", each.value, each.interval, "") for name, each in apart]
+        about = f"{result.heading}; intervals at {result.level:.0%}".replace("%", " %")
+        return forest(rows, ax, "first model − second model", about)
     if isinstance(result, Comparisons):
         first = next(iter(result.candidates.values())).before
         found = [
@@ -77,7 +86,7 @@ def _candidate(name: str, change: float, interval: Interval | None, more: str) -
 
 
 @checked
-def classes(result: Estimate | Diagnosis, *, most: int = 20, ax: Any = None) -> Any:
+def classes(result: Estimate | Diagnosis | Classes, *, most: int = 20, ax: Any = None) -> Any:
     """Which classes are worst? A bar per class with its interval, worst first. Returns the Axes.
 
     Parameters
@@ -85,7 +94,7 @@ def classes(result: Estimate | Diagnosis, *, most: int = 20, ax: Any = None) -> 
     result
         An estimate per class, such as `static_error`, `classwise_error` or
         `binned_error(view="classwise")`, or a diagnosis that tested all classes, of which
-        it holds those that are most clearly wrong.
+        it holds those that are most clearly wrong; or the classes of an examination.
     most
         How many classes to draw.
     ax
@@ -99,23 +108,10 @@ def classes(result: Estimate | Diagnosis, *, most: int = 20, ax: Any = None) -> 
     'error of the class'
     """
     check_count(most, "most")
+    if isinstance(result, Classes):
+        return _all_classes(result, most, ax)
     if isinstance(result, Diagnosis) and result.classes is not None:
-        tested = result.classes
-        gaps = (tested.mean_prob - tested.label_rate).tolist()
-        rows = [
-            Row(
-                f"class {name}",
-                gap,
-                words=f"predicted {p:.3f}, observed {y:.3f}{', ' + text.partition(', ')[0] if text else ''}",
-                color=(OVER if gap > 0 else UNDER) if text else OPEN,
-                marker="o" if text else "D",
-            )
-            for name, gap, p, y, text in zip(
-                tested.classes, gaps, tested.mean_prob, tested.label_rate, tested.findings, strict=True
-            )
-        ]
-        about = f"{result.name}: {tested.n_wrong} of {tested.n_classes} classes wrong, {rows_in_words(result.n)}"
-        return forest(rows[:most], ax, "mean prediction − observed rate", about, bars=True)
+        return _tested_classes(result, result.classes, most, ax)
     table = part(result, "classes", ClassTable)
     if table is None:
         what = result.title if isinstance(result, Estimate) else "a diagnosis of one event"
@@ -124,6 +120,33 @@ def classes(result: Estimate | Diagnosis, *, most: int = 20, ax: Any = None) -> 
     assert isinstance(result, Estimate)
     more = f"; the {len(rows)} worst of {len(table.classes)} classes" if len(rows) < len(table.classes) else ""
     return forest(rows, ax, "error of the class", measured(result) + more, bars=True)
+
+
+def _all_classes(result: Classes, most: int, ax: Any) -> Any:
+    known = (result.classes, result.error.tolist(), result.mean_prob.tolist(), result.label_rate.tolist())
+    rows = [
+        Row(f"class {name}", error, words=f"{number(error, 3)}, predicted {p:.3f}, observed {y:.3f}")
+        for name, error, p, y in zip(*known, strict=True)
+    ]
+    return forest(rows[:most], ax, "class-wise ECE", result.sentence(), bars=True)
+
+
+def _tested_classes(result: Diagnosis, tested: ClassFindings, most: int, ax: Any) -> Any:
+    gaps = (tested.mean_prob - tested.label_rate).tolist()
+    rows = [
+        Row(
+            f"class {name}",
+            gap,
+            words=f"predicted {p:.3f}, observed {y:.3f}{', ' + text.partition(', ')[0] if text else ''}",
+            color=(OVER if gap > 0 else UNDER) if text else OPEN,
+            marker="o" if text else "D",
+        )
+        for name, gap, p, y, text in zip(
+            tested.classes, gaps, tested.mean_prob, tested.label_rate, tested.findings, strict=True
+        )
+    ]
+    about = f"{result.name}: {tested.n_wrong} of {tested.n_classes} classes wrong, {rows_in_words(result.n)}"
+    return forest(rows[:most], ax, "mean prediction − observed rate", about, bars=True)
 
 
 def _class_row(table: ClassTable, k: int) -> Row:

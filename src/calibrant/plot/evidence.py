@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant.inputs import check_alpha
 from calibrant.monitor.monitor import Monitor
+from calibrant.monitor.watched import Watched
 from calibrant.options import checked
 from calibrant.plot.axes import axes_or_new, ideal, labelled, rows_in_words, series
 from calibrant.problems import InputError
@@ -17,13 +18,13 @@ LEAST, MOST = 1e-3, 1e12
 
 
 @checked
-def evidence(monitor: Monitor, *, ax: Any = None, alpha: float = 0.05, label: str | None = None) -> Any:
+def evidence(monitor: Monitor | Watched, *, ax: Any = None, alpha: float = 0.05, label: str | None = None) -> Any:
     """The e-value over the rows, the alarm line and the time of the change. Returns the Axes.
 
     Parameters
     ----------
     monitor
-        A monitor that has seen rows.
+        A monitor that has seen rows, or its answer, whose own `alpha` is drawn.
     ax
         The Axes to draw on; new ones if None.
     alpha
@@ -38,14 +39,18 @@ def evidence(monitor: Monitor, *, ax: Any = None, alpha: float = 0.05, label: st
     >>> evidence(Monitor().update([0, 1, 0], [0.2, 0.7, 0.4])).get_ylabel()
     'e-value'
     """
-    if not isinstance(monitor, Monitor):
+    if not isinstance(monitor, Monitor | Watched):
         raise InputError("monitor", "must be a Monitor", f"it is a {type(monitor).__name__}")
+    if isinstance(monitor, Watched):
+        alpha, since, rows = monitor.alpha, monitor.change, monitor.course.x
+        values = 10.0 ** np.minimum(monitor.course.y, np.log10(MOST))
+    else:
+        course, since = monitor.course(), monitor.since(alpha)
+        rows, values = course.x, course.y
     limit = min(1 / check_alpha(alpha), MOST)
     ax = axes_or_new(ax)
-    course, since = monitor.course(), monitor.since(alpha)
-    (line,) = ax.plot(
-        course.x, np.clip(course.y, LEAST, MOST), label=label or "evidence against calibration", **series(ax)
-    )
+    name = label or "evidence against calibration"
+    (line,) = ax.plot(rows, np.clip(values, LEAST, MOST), label=name, **series(ax))
     ax.axhline(limit, **ideal(ax), label=f"alarm: wrong in {alpha:.2g} of streams")
     if since is not None:
         ax.axvspan(since.earliest, since.latest, color=line.get_color(), alpha=0.15, linewidth=0)

@@ -10,6 +10,7 @@ from calibrant.plot.candidates import candidates, classes, estimator_plot, optim
 from calibrant.plot.confidences import clinical_plot, confidences
 from calibrant.plot.cumulative import cumulative
 from calibrant.plot.decision import decision, risk_coverage
+from calibrant.plot.evidence import evidence
 from calibrant.plot.forecasts import forecast_plot
 from calibrant.plot.power import bias_grid, power_curve
 from calibrant.plot.reliability import reliability
@@ -23,11 +24,13 @@ def _of_the_diagnosis(answer: Any, **options: Any) -> Any:
 
 
 PLOTS: dict[str, Callable[..., Any]] = {
+    "AnswerComparison": candidates,
     "AnswerReport": confidences,
     "Audit": segments,
     "Bias": estimator_plot,
     "BiasGrid": bias_grid,
     "Choice": candidates,
+    "Classes": classes,
     "ClinicalReport": clinical_plot,
     "Comparison": score_change,
     "Comparisons": candidates,
@@ -39,6 +42,7 @@ PLOTS: dict[str, Callable[..., Any]] = {
     "Plan": power_curve,
     "Trust": trust_plot,
     "ValidationPlan": validation_plot,
+    "Watched": evidence,
     "Where": cumulative,
 }
 """By the kind of answer."""
