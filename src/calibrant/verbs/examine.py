@@ -144,6 +144,8 @@ def examine(
     >>> [type(each).__name__ for each in found.answers]
     ['Classes', 'Where', 'Comparisons', 'Plan']
     """
+    if isinstance(answers, str):
+        raise InputError("answers", "must be answers of verbs, tests or estimators", f"it is {answers!r}")
     given = tuple(answers)
     for each in given:
         if not isinstance(each, Answer):

@@ -6,7 +6,6 @@ import hashlib
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -33,8 +32,6 @@ OF_FORECASTS = ("labels", "levels", "weights", "squares", "groups")
 class Origin(Framed, Record):
     """What one needs to find or to repeat an answer."""
 
-    made: str
-    """day and time, UTC"""
     versions: Mapping[str, str]
     fingerprint: str = ""
     """SHA-256 of the arrays, whatever file or container they came in; empty where there are no rows"""
@@ -48,7 +45,7 @@ class Origin(Framed, Record):
         facts = {"command": self.command, "data": self.source, "fingerprint of the data (SHA-256)": self.fingerprint}
         facts |= {name: str(value) for name, value in self.settings.items()}
         facts |= {"versions": ", ".join(f"{name} {number}" for name, number in self.versions.items())}
-        rows = tuple((name, text) for name, text in (facts | {"made": self.made}).items() if text)
+        rows = tuple((name, text) for name, text in facts.items() if text)
         return Table("Settings and versions", ("", "value"), rows)
 
 
@@ -70,8 +67,7 @@ def origin_of(given: Any, *, command: str = "", source: str = "", **settings: An
             versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return Origin(made, versions, "" if given is None else fingerprint(given), command, source, settings)
+    return Origin(versions, "" if given is None else fingerprint(given), command, source, settings)
 
 
 def fingerprint(given: Any) -> str:
