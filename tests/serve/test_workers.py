@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 import threading
 import time
 
@@ -35,6 +36,7 @@ def test_a_process_of_its_own_answers_and_a_bug_does_not_end_it(pool):
 
 def test_a_bug_is_shown_on_the_terminal_in_full(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(module.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(module, "limit_memory", lambda: None)
     here, there = multiprocessing.Pipe()
     here.send("1 / 0")
     here.send("2")
@@ -45,6 +47,12 @@ def test_a_bug_is_shown_on_the_terminal_in_full(tmp_path, capsys, monkeypatch):
     thread.join()
     there.close()
     assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is one of Linux")
+def test_a_process_may_take_a_part_of_the_memory(pool):
+    limit = pool.answer("__import__('resource').getrlimit(__import__('resource').RLIMIT_DATA)[0]", never)
+    assert limit == int(0.4 * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
 
 
 def test_a_process_that_dies_is_replaced(pool):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,7 @@ UNPACKED = 10
 @main.command(short_help="A page in the browser, for this computer alone.")
 @opt.option("--port", click.IntRange(0, 65535), "The port; 0 is any free one.", 0)
 @opt.option("--max-megabytes", click.IntRange(1), "The largest file.", 200, metavar="N")
-@click.option("--open", "opened", is_flag=True, help="Open the page in the browser.")
-def serve(port: int, max_megabytes: int, opened: bool) -> None:
+def serve(port: int, max_megabytes: int) -> None:
     """Drop a file on a page: see its diagnosis, compare repairs, download map and report.
 
     The page can be reached from this computer alone (127.0.0.1), and only at the address
@@ -34,7 +32,7 @@ def serve(port: int, max_megabytes: int, opened: bool) -> None:
     \b
     Examples:
       calibrant serve
-      calibrant serve --port 8765 --open
+      calibrant serve --port 8765
       calibrant serve --max-megabytes 1000
     """
     from calibrant.serve.answers import Answers
@@ -52,8 +50,6 @@ def serve(port: int, max_megabytes: int, opened: bool) -> None:
     try:
         data.say(f"Open this address in a browser; Ctrl-C ends it:\n{server.url}")
         sys.stdout.flush()
-        if opened:
-            webbrowser.open(server.url)
         server.serve_forever()
     finally:
         server.close()

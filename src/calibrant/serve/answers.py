@@ -280,10 +280,12 @@ def recalibrate({given}):
 
 
 def _written(question: Question, files: Mapping[str, str | bytes]) -> list[str]:
-    """Write files into the folder of the upload; their names are ours."""
+    """Write files into the folder of the upload, each at once; their names are ours."""
     for name, content in files.items():
-        data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-        Path(question["folder"], name).write_bytes(data)
+        path = Path(question["folder"], name)
+        part = path.with_suffix(".part")
+        part.write_bytes(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
+        part.replace(path)
     return list(files)
 
 

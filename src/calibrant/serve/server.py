@@ -63,10 +63,6 @@ DRAINED = 1 << 26
 class Refused(Exception):
     """A request that is not answered: the status and the reason."""
 
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
-
 
 class Server(ThreadingHTTPServer):
     """A server on the loopback address; `workers` is called when the port is taken, 0 being any free one."""
@@ -163,9 +159,10 @@ class Handler(BaseHTTPRequestHandler):
             handle(self._checked())
         except (Gone, TimeoutError, ConnectionError):
             return
-        except (Refused, CalibrantError) as error:
-            status = 503 if isinstance(error, Busy) else getattr(error, "status", 422)
-            self._reply(status, {"error": str(error)})
+        except Refused as error:
+            self._reply(error.args[0], {"error": error.args[1]})
+        except CalibrantError as error:
+            self._reply(503 if isinstance(error, Busy) else 422, {"error": str(error)})
         except OSError as error:
             self._reply(507, {"error": f"The file cannot be kept: {error.strerror}."})
         self._drain()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import shutil
 import signal
 import sys
@@ -23,6 +24,8 @@ MOST_WAITING = 100
 SECONDS = 900.0
 """After so long a question is given up."""
 TICK = 0.1
+MEMORY = 0.4
+"""Of the machine's memory, what a process may take."""
 BUG = "This is a bug in calibrant: please report it, with the lines that it has printed in its terminal."
 
 
@@ -144,6 +147,7 @@ class Workers:
 def work(connection: Any, answers: Callable[[Any], Any], folder: Path) -> None:
     """The life of a process: answer questions until the server is gone, and leave nothing behind it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then ends this process
+    limit_memory()
     while True:
         try:
             question = connection.recv()
@@ -157,3 +161,12 @@ def work(connection: Any, answers: Callable[[Any], Any], folder: Path) -> None:
             found = {"error": BUG}
         with suppress(OSError):
             connection.send(found)
+
+
+def limit_memory() -> None:
+    """A file that needs more than its share of the memory breaks this process alone, where the system knows such limits."""
+    with suppress(ImportError, AttributeError, ValueError, OSError):
+        import resource
+
+        most = int(MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        resource.setrlimit(resource.RLIMIT_DATA, (most, resource.getrlimit(resource.RLIMIT_DATA)[1]))
