@@ -94,7 +94,7 @@ async function diagnose() {
 function choices(found) {
   const several = found.classes.length > 0;
   if (!$("view").options.length) {
-    const views = several ? { auto: "top class, and a verdict on all", classwise: "class by class", class: "one class" } : { auto: "does the event occur as often as predicted?" };
+    const views = several ? { auto: "top class, and a verdict on all", classwise: "class by class", class: "one class" } : { auto: "the event" };
     put("view", ...Object.entries(views).map(([value, text]) => tag("option", { value }, text)));
     put("class", ...found.classes.map((value) => tag("option", { value }, value)));
     const maps = found.maps.map(({ name, summary }) => tag("label", {}, [fill(tag("input", { type: "checkbox", value: name }), found.chosen.includes(name) ? { checked: "" } : {}), " ", tag("b", {}, name), " ", tag("span", {}, summary)]));
@@ -102,7 +102,7 @@ function choices(found) {
     put("maps", ...maps.filter((_, k) => first[k])); put("more-maps", ...maps.filter((_, k) => !first[k]));
     put("parts", ...Object.entries(found.shares).map(([value, text]) => tag("option", { value }, `${text} of the rows`)));
   }
-  show("class-label", $("view").value === "class");
+  show("view-label", several); show("class-label", $("view").value === "class");
   put("estimator", tag("option", { value: "" }, "those of the diagnosis"), ...found.estimators.map(({ name, title, summary }) => tag("option", { value: name, title: summary }, title)));
   put("measured", ...table(narrow(found.main)));
 }
@@ -141,7 +141,7 @@ function scale(curves, kind) {
   const from = low - more, span = high - low + 2 * more;
   const every = [...Array(15).keys()].map((k) => 10 ** -(k + 1)), known = [...every.toReversed(), 0.05, 0.2, 0.3, 0.5, 0.7, 0.8, 0.95, ...every.slice(0, 8).map((p) => 1 - p)].sort((a, b) => a - b);
   const ticks = known.filter((p) => logit(p) >= from && logit(p) <= from + span), few = ticks.filter((p) => p === 0.5 || every.some((e) => e === p || 1 - e === p));
-  return { to: (p) => Math.min(1.1, Math.max(-0.1, (logit(p) - from) / span)), ticks: ticks.length > 9 ? few.filter((p, k) => few.length < 10 || k % 2) : ticks, all: false };
+  return { to: (p) => Math.min(1.1, Math.max(-0.1, (logit(p) - from) / span)), ticks: ticks.length > 7 ? few.filter((p, k) => k % Math.ceil(few.length / 6) === 0) : ticks, all: false };
 }
 function draw() {
   const found = state.answer;
