@@ -15,14 +15,14 @@ ASKED = [pytest.param(name, marks=pytest.mark.slow) if name in DEAR else name fo
 """calls that do much of their work before they find that an option is bad"""
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", CALLS)
 def test_bad_data_are_refused(name):
     wrong = {title: found for title, found in bad_data(CALLS[name]) if found != "refused"}
     assert not wrong
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("name", ASKED)
 def test_bad_options_are_refused(name):
     wrong = {title: found for title, found in bad_options(CALLS[name]) if found != "refused"}

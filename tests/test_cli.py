@@ -153,6 +153,7 @@ def test_an_error_above_the_limit_fails(digits):
     run("diagnose", digits / "test.csv", "--json", "--fail-above", between)
 
 
+@pytest.mark.slow
 def test_a_named_estimator_is_held_to_its_limit(digits):
     error = float(cal.smooth_error(cal.Predictions.read(digits / "test.csv")))
     result = run("diagnose", digits / "test.csv", "--quiet", "--fail-above", "smECE=0.05", code=1)
@@ -413,6 +414,7 @@ def test_decompose_knows_its_maps_and_scores(digits):
 # Demo
 
 
+@pytest.mark.slow
 def test_the_demo_shows_everything_and_writes_the_report(tmp_path):
     result = run("demo", "--output", tmp_path / "report.html")
     for text in ("Not calibrated", "Measured", "Bin by bin", "Fitted map", "Better after than before", "Afterwards: "):
@@ -617,6 +619,7 @@ def test_an_unknown_measure_is_wrong_usage_and_lists_the_known(digits):
     assert "There is no measure 'ECEE'. There are: adaptive, binned," in found.output
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     "command",
     [("test",), ("where",), ("answers",), ("trust", "--data-sets", 3), ("plan", "--error", 0.3, "--data-sets", 20)],
@@ -722,6 +725,7 @@ def test_a_monitor_tells_of_groups(asked_often):
     assert found["cautions"][0].startswith("rows of a group are taken as independent")
 
 
+@pytest.mark.slow
 def test_json_starts_with_a_summary(digits, in_json):
     from calibrant.results import json_schema
 

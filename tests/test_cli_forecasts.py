@@ -47,11 +47,13 @@ def test_json_is_the_diagnosis(files):
     assert data == json.loads(cal.diagnose(forecasts, name="test.csv").to_json())
 
 
+@pytest.mark.slow
 def test_a_bound_can_fail(files):
     assert run("diagnose", files / "test.csv", *COLUMNS, "--fail-above", "0.01").exit_code == 1
     assert run("diagnose", files / "test.csv", *COLUMNS, "--fail-above", "0.9").exit_code == 0
 
 
+@pytest.mark.slow
 def test_recalibrate_compare_and_apply_agree(files):
     assert run("recalibrate", files / "valid.csv", *COLUMNS, "-o", files / "m.json").exit_code == 0
     first = run("compare", files / "test.csv", files / "m.json", *COLUMNS, "--json", "--report", files / "r.html")

@@ -90,6 +90,7 @@ def test_targets_are_checked_before_any_work(folder, monkeypatch, arguments, mes
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
 
 
+@pytest.mark.slow
 def test_force_overwrites_and_reports_replace_reports(folder):
     run("diagnose", folder / "t.csv", "--report", folder / "r.html")
     run("compare", folder / "t.csv", folder / "map.json", "--report", folder / "map.json", "--force")

@@ -29,7 +29,7 @@ def lake(tmp_path):
     return folder
 
 
-@pytest.mark.some(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["lake", "lake/*.parquet"])
 def test_commands_take_folders_and_patterns(lake, source):
     path = lake.parent / source

@@ -92,6 +92,7 @@ def test_a_foreign_map_loads_in_another_process(outside, found):
         cal.load_map(folder / "map.json")  # the plugin is not installed here
 
 
+@pytest.mark.slow
 def test_a_foreign_map_on_the_command_line(found):
     assert found["recalibrate"][0] == 0, found["recalibrate"][1]
     assert found["apply"][0] == 0, found["apply"][1]

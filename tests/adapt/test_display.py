@@ -41,6 +41,7 @@ def test_an_estimator_is_drawn_with_its_error(ax):
     assert f"{found['calibration_error'].value:.3f}" in ax.get_title(loc="left")
 
 
+@pytest.mark.slow
 def test_the_other_class_mirrors_the_diagram():
     model = LogisticRegression().fit(X, EVENT)
     yes, no = (CalibrationDisplay.from_estimator(model, X, EVENT, pos_label=each) for each in ("yes", "no"))
@@ -55,6 +56,7 @@ def test_the_other_class_mirrors_the_diagram():
     np.testing.assert_allclose(logits[1].prob_pred, 1 - logits[0].prob_pred[::-1])
 
 
+@pytest.mark.slow
 def test_several_classes_show_the_top_class_or_one_of_them():
     model = LogisticRegression().fit(X, Y)
     assert CalibrationDisplay.from_estimator(model, X, Y).diagnosis.view == "top"

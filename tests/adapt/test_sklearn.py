@@ -396,6 +396,7 @@ def test_no_group_is_in_two_folds():
     assert model.predict_proba(X).shape == (240, 2)
 
 
+@pytest.mark.slow
 def test_groups_reach_the_map_and_splitters():
     X, y = data(2, 240)
     groups = np.repeat([f"p{k}" for k in range(40)], 6)

@@ -117,7 +117,7 @@ every = pytest.mark.parametrize("about", named(EVERY))
 and_monitors = pytest.mark.parametrize("about", named([*EVERY, MONITOR]))
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @every
 def test_the_scale_of_weights_changes_nothing(about):
     labels, probs = data_for(about, 90)
@@ -141,7 +141,7 @@ def counted_rows(about, n, seed=2):
     return (labels, probs, counts), (np.repeat(labels, counts), np.repeat(probs, counts, axis=0))
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @and_monitors
 def test_counts_are_rows_repeated(about):
     (labels, probs, counts), repeated = counted_rows(about, 80)

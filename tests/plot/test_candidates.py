@@ -56,6 +56,7 @@ def test_intervals_of_candidates_are_drawn_from_end_to_end(several, ax):
     np.testing.assert_allclose([line[:, 0] for line in drawn], [[i.low, i.high] for i in ends])
 
 
+@pytest.mark.slow
 def test_the_choice_of_auto_is_drawn(ax):
     CHOICE.plot(ax)
     assert [text.get_text().split("  ")[0] for text in ax.texts] == ["platt", "identity", "auto"]
@@ -79,6 +80,7 @@ def test_classes_are_bars_worst_first(ax):
     assert "the 4 worst of 10 classes" in ax.get_title(loc="left").replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_classes_of_a_diagnosis_are_those_most_clearly_wrong(ax):
     found = cal.diagnose(cal.example()[1])
     plot.classes(found, ax=ax)

@@ -93,6 +93,7 @@ def check(figure, room=1.0):
         assert across <= room or along <= room, f"{first!r} lies on {second!r}"
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_picture_has_labels_and_nothing_is_cut_off_at_three_inches(shown, name):
     before = dict(mpl.rcParams)
@@ -122,6 +123,7 @@ def test_every_kind_of_answer_with_a_picture_is_tried(shown):
     assert without == {"TestResult", "Detection", "BiasTest"}
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("face", ["white", "black"])
 @pytest.mark.parametrize("name", ["diagnosis", "comparisons", "forecasts"])
 def test_all_ink_can_be_read_on_light_and_dark(shown, name, face):
@@ -176,6 +178,7 @@ def test_an_answer_without_a_picture_says_which_have_one():
         found.plot()
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("width", [2.6, 3.4, 4.2])
 def test_notes_of_many_lines_leave_square_axes_in_the_figure(shown, width):
     with offscreen(width):

@@ -60,6 +60,7 @@ def shown():
 DRAWN = ("monitor", "map", "top", "choice", "named", "per class", "audit")
 
 
+@pytest.mark.slow
 def test_every_object_is_well_formed_small_and_free_of_scripts(shown):
     before = dict(mpl.rcParams)
     for name, each in shown.items():

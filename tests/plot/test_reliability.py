@@ -69,6 +69,7 @@ def test_without_equally_wide_bins_the_histogram_shows_density(diagnosis):
     np.testing.assert_allclose(np.argmax(bar_heights(diagnosis.bins)), np.argmin(width))
 
 
+@pytest.mark.slow
 def test_two_results_share_one_diagonal_and_one_histogram_strip(diagnosis, ax):
     reliability(diagnosis, ax=ax, label="before", color="tab:red")
     reliability(diagnosis, ax=ax, label="after", color="tab:blue", histogram=False)

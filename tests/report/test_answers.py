@@ -53,6 +53,7 @@ def test_every_answer_has_the_common_members(name):
         assert all(f"  {word}: {note}" in text for note in texts)
 
 
+@pytest.mark.some(4)
 @each
 def test_the_notebook_and_the_page_draw_the_tables_of_the_answer(name):
     answer = ANSWERS[name]

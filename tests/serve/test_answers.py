@@ -59,6 +59,7 @@ def lines_of(page):
     return [line for line in words if not re.search(r"calibrant (serve|diagnose|0)|UTC|pytest|mine\.csv: ", line)]
 
 
+@pytest.mark.slow
 def test_views_and_classes(ask, classes_csv):
     found = ask(classes_csv)
     assert found["classes"] == ["cat", "dog", "<b>cow</b>"]

@@ -35,6 +35,7 @@ def test_an_underconfident_model(rng):
     assert found.verdict.startswith("Not calibrated: under-confident; wrong for classes ")
 
 
+@pytest.mark.slow
 def test_a_calibrated_model(rng):
     found = diagnose(sampled(rng, 3000))
     assert found.calibrated is None
@@ -58,6 +59,7 @@ def test_errors_that_cancel_have_both_directions():
     )
 
 
+@pytest.mark.slow
 def test_the_numbers_in_the_verdict_are_the_estimates(rng):
     predictions = sampled(rng, 500, 2.5)
     found = diagnose(predictions)

@@ -30,6 +30,7 @@ def test_a_right_model_passes_and_a_narrow_one_does_not(kind, rng):
     assert len(fine.tests) == (4 if kind == "Gaussian" else 2)
 
 
+@pytest.mark.slow
 def test_directions(rng):
     forecasts = every_kind(rng, 300)["Gaussian"]
     wide = cal.diagnose(forecasts.with_gaussian(forecasts.mean, 4 * forecasts.variance))
@@ -38,6 +39,7 @@ def test_directions(rng):
     assert "predicts too high" in high.verdict
 
 
+@pytest.mark.some(4)
 @kinds
 def test_a_diagnosis_survives_as_json_and_shows_itself(kind, rng):
     found = cal.diagnose(every_kind(rng, 120)[kind], name="<b>")

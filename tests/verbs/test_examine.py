@@ -69,6 +69,7 @@ def test_in_full_it_simulates():
     assert kinds(cal.examine(binary(120), full=True))[:3] == ["Trust", "Where", "Comparisons"]
 
 
+@pytest.mark.slow
 def test_groups_are_audited_where_they_are_few():
     data = binary(300, groups=np.arange(300) % 3)
     found = cal.examine(data)

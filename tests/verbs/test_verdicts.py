@@ -143,7 +143,7 @@ def consistent(found):
         assert " on average" in whole[0] or against.sum() <= 1  # one of 15 intervals may be off by chance
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_verdict_names_the_truth(world):
     make, n, expected = WORLDS[world]

@@ -73,6 +73,7 @@ def test_an_interval_of_o_over_e_is_as_wide_as_asked():
     assert width(n) <= 0.4 < width(n - 1)
 
 
+@pytest.mark.slow
 def test_without_a_distribution_prevalence_and_c_statistic_make_one(rng):
     found = plan_validation(0.2, 0.75)
     assert not found.cautions
