@@ -84,7 +84,8 @@ def test_an_answer_is_drawn_or_refused(name):
         plt.close("all")
         return
     with pytest.raises(
-        cal.InputError, match=r"answer must have a picture; .* has none\. There are pictures of AnswerReport, Audit, "
+        cal.InputError,
+        match=r"answer must have a picture; .* has none\. There are pictures of AnswerComparison, AnswerReport, ",
     ):
         ANSWERS[name].plot()
 
