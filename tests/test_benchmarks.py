@@ -70,6 +70,13 @@ def test_our_call_runs(name):
     assert np.isfinite(found["value"]).all()
 
 
+def test_forecasts_are_asked_about_their_standard_deviations():
+    worker, forecasts = Worker(OWN), {"labels": np.array([1.5]), "probs": np.array([1.5]), "sd": np.array([2.0])}
+    worker.data["one"] = Data(**forecasts)
+    expected = 2 * (math.sqrt(2) - 1) / math.sqrt(math.pi)  # of a normal forecast whose mean occurs: sd (√2 − 1)/√π
+    assert worker.do_first("crps", "one")["value"] == pytest.approx(expected, rel=1e-9)
+
+
 def test_a_worker_times_a_call_and_says_what_went_wrong():
     worker = Worker(OWN)
     worker.data["few"] = Data(**make_data((60, 1)))

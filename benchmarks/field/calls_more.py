@@ -79,7 +79,8 @@ add(
 
 def our_crps(d: Data) -> Callable[[], Any]:
     crps, forecasts = use("calibrant.regression:crps"), use("calibrant.forecasts:GaussianForecasts")
-    return lambda: crps(forecasts(d.labels, d.probs, d.sd))
+    variance = d.sd**2
+    return lambda: crps(forecasts(d.labels, d.probs, variance))
 
 
 add("crps", OURS, our_crps, read=value)
