@@ -14,6 +14,8 @@ from calibrant.results import Answer, Record, Table
 from calibrant.verbs.answers import assess_answers
 from report.test_page import Balance
 
+pytest.importorskip("matplotlib.pyplot")  # which warns where it is old: notebooks draw
+
 RNG = np.random.default_rng(3)
 P = RNG.random(300)
 DATA = cal.Predictions(RNG.random(300) < P**1.5, P)
