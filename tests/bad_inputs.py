@@ -230,7 +230,7 @@ NAMED_AS = {"views": "view", "after": "probs", "estimators": "estimator", "measu
 
 FREE = {
     "labels", "probs", "logits", "counts", "weights", "groups", "self",  # data
-    "name", "source", "mark", "part",  # texts, or anything
+    "name", "estimator_name", "source", "mark", "part",  # texts, or anything
     "progress", "checkpoint", "options", "columns", "path",
 }  # fmt: skip
 
@@ -393,6 +393,7 @@ def _calls() -> Iterator[Call]:
         "consistency_band": {"n_draws": 100},
         "compare": {"after": cal.recalibrate(cal.Predictions(EVENT, P), "temperature")},
         "audit": {"features": {"f": P > 0.5}, "min_size": 2},
+        "compare_answers": {"models": ["one", "other"] * (N // 2)},
     }
     for name in cal.__all__:
         function = getattr(cal, name)

@@ -16,7 +16,6 @@ from results.every_answer import ANSWERS
 
 pytest.importorskip("matplotlib.pyplot")
 mpl = pytest.importorskip("matplotlib")
-pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")  # matplotlib 3.9 calls pyparsing so
 HOSTILE = "<script>alert(1)</script>$\\frac"
 
 

@@ -56,7 +56,6 @@ def test_every_answer_has_the_common_members(name):
 
 
 @pytest.mark.some(4)
-@pytest.mark.filterwarnings("ignore:.* deprecated:DeprecationWarning")  # pyparsing of an old matplotlib
 @each
 def test_the_notebook_and_the_page_draw_the_tables_of_the_answer(name):
     answer = ANSWERS[name]

@@ -23,12 +23,16 @@ FILE = Input()
 class Target(click.Path):
     """A file to write, checked before any work: what it is, its endings, and whether one of its kind may be replaced."""
 
-    def __init__(self, what: str, endings: tuple[str, ...], replace: bool = True) -> None:
+    def __init__(self, what: str, endings: tuple[str, ...], replace: bool = True, read: bool = False) -> None:
         super().__init__(path_type=Path)
-        self.what, self.endings, self.replace = what, endings, replace
+        self.what, self.endings, self.replace, self.read = what, endings, replace, read
 
     def check(self, path: Path, force: bool | None, read: tuple[Path, ...]) -> None:
-        """Refuse a path that cannot be written, or that holds what would be lost; `force` is None where there is none."""
+        """Refuse a path that cannot be written, or that holds what would be lost; `force` is None where there is none.
+
+        A file that is read first and then written cannot be forced: nothing else could be read from it.
+        """
+        force = None if self.read else force
         try:
             check_target(path, self.what, endings=self.endings, overwrite=bool(force), replace=self.replace, kept=read)
         except FileError as error:
@@ -65,7 +69,7 @@ force = click.option("--force", is_flag=True, help="Overwrite existing files, al
 MAP = Target("map", (".json",), replace=False)
 PREDICTIONS = Target("file of predictions", ENDINGS, replace=False)
 REPORT = Target("report", (".html", ".json"))
-STATE = Target("monitor state", (".json",))
+STATE = Target("monitor state", (".json",), read=True)
 COLLECTED = Target("state", (".json", ".arrow"))
 checkpoint = option(
     "--checkpoint", COLLECTED, "Of many files: saved after each; what it holds is not read again.", metavar="PATH"

@@ -198,6 +198,6 @@ def two_sided(value: float, error: float, degrees: float) -> float:
 def wilson(rate: Floats, count: Floats, level: float) -> tuple[Floats, Floats]:
     """Wilson's score interval of observed rates in `count` trials each; it holds near 0 and 1 too."""
     z2 = normal_quantile(level) ** 2
-    centre = (rate + z2 / (2 * count)) / (1 + z2 / count)
-    margin = np.sqrt(z2 * (rate * (1 - rate) / count + z2 / (4 * count**2))) / (1 + z2 / count)
+    centre = (count * rate + z2 / 2) / (count + z2)
+    margin = np.sqrt(z2 * (count * (rate * (1 - rate)) + z2 / 4)) / (count + z2)
     return np.clip(centre - margin, 0, 1), np.clip(centre + margin, 0, 1)

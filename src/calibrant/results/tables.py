@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from calibrant.problems import visible
-from calibrant.results.constraints import Holds, Probability, Shape, Within
+from calibrant.results.constraints import BIG, Holds, Probability, Shape, Within
 from calibrant.results.frames import Framed
 from calibrant.results.record import Record, kind, plain
 from calibrant.types import Floats
@@ -151,10 +151,10 @@ class BinTable(Framed, Record):
 
     low: Annotated[Floats, Shape()]
     high: Annotated[Floats, Shape("low")]
-    weight: Annotated[Floats, Shape("low")]
-    mean_prob: Annotated[Floats, Shape("low")]
-    label_rate: Annotated[Floats, Shape("low")]
-    effective: Annotated[Floats | None, Shape("low")] = None
+    weight: Annotated[Floats, Shape("low"), Within(0)]
+    mean_prob: Annotated[Floats, Shape("low"), Within(-BIG, BIG)]
+    label_rate: Annotated[Floats, Shape("low"), Within(-BIG, BIG)]
+    effective: Annotated[Floats | None, Shape("low"), Within(0)] = None
     """rows of equal weight that would tell as much, where rows have weights; else None, and the weight counts them"""
 
     @property
@@ -199,8 +199,8 @@ class Curve(Framed, Record):
 class Line(Framed, Record):
     """Points of a function, for drawing; long ones are thinned out."""
 
-    x: Annotated[Floats, Shape()]
-    y: Annotated[Floats, Shape("x")]
+    x: Annotated[Floats, Shape(), Within(-BIG, BIG)]
+    y: Annotated[Floats, Shape("x"), Within(-BIG, BIG)]
 
     @classmethod
     def thinned(cls, x: Floats, y: Floats, most: int = 1000) -> Line:

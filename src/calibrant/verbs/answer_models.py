@@ -15,6 +15,7 @@ from calibrant.inputs import check_groups, check_level, check_no_missing
 from calibrant.interval import Limits
 from calibrant.options import checked
 from calibrant.predictions import admit
+from calibrant.predictions.labels import check_names_event
 from calibrant.problems import InputError
 from calibrant.results import Answer, Estimate, Interval, Record, Table, ends, kind, number
 from calibrant.results.constraints import Probability
@@ -197,12 +198,18 @@ def compare_answers(
     if probs is None or models is None:
         raise InputError("models" if models is None else "probs", "must be given", "there is none")
     common_index(**columns)
-    named = _names(models, len(to_numpy(labels, "labels")))
+    plain = {name: to_numpy(columns[name], name) for name in ("labels", "probs")}
+    check_names_event(getattr(probs, "name", None), (0, 1), "probs")
+    n = len(models) if plain["labels"].ndim == 0 else len(plain["labels"])
+    for name, values in plain.items():
+        if values.ndim == 0 or len(values) != n or (name == "probs" and values.ndim > 1):
+            found = f"its shape is {values.shape}, there are {n} labels"
+            raise InputError(name, "must hold a value per answer", found)
+    named = _names(models, n)
     questions = None if groups is None else check_groups(groups, len(named))
     each = {name: named == name for name in dict.fromkeys(named.tolist())}
     if len(each) < 2:
         raise InputError("models", "must name at least two models", f"it names {next(iter(each), 'none')!r} only")
-    plain = {name: to_numpy(columns[name], name) for name in ("labels", "probs")}
     reports, answers = {}, {}
     for name, rows in each.items():
         own = {column: values[rows] for column, values in plain.items()}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from calibrant.interval import wilson
 from calibrant.results import BinTable, Curve
 
@@ -18,7 +20,7 @@ def binned_curve(bins: BinTable) -> Curve:
     bins
         The bins.
     """
-    low, high = wilson(bins.label_rate, bins.rows, LEVEL)
+    low, high = wilson(np.clip(bins.label_rate, 0, 1), bins.rows, LEVEL)
     return Curve(bins.mean_prob, bins.label_rate, low, high, bins.weight / bins.weight.sum())
 
 
