@@ -20,7 +20,7 @@ test: $(VENV)/.test ## all tests but the slow ones
 coverage: $(VENV)/.test ## the same, and which lines they run
 	$(PYTEST) --cov --cov-report=term $(ARGS)
 
-slow: $(VENV)/.test ## simulations with a known truth, properties on 60 examples, and the longest pages
+slow: $(VENV)/.test ## simulations with a known truth, properties on 40 examples, and the longest pages
 	$(PYTEST) --slow -m "slow or hypothesis" tests docs $(ARGS)
 
 peers: $(VENV)/.peers ## agreement with other packages; torch tensors, torch modules and ONNX models; reports and the page in Chromium

@@ -11,7 +11,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 
-for profile, examples in {"default": 10, "slow": 60}.items():
+for profile, examples in {"default": 10, "slow": 40}.items():
     settings.register_profile(
         f"calibrant, {profile}",
         deadline=None,
@@ -48,7 +48,7 @@ LONG_PAGES = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="also run the slow tests, and properties on 60 examples")
+    parser.addoption("--slow", action="store_true", help="also run the slow tests, and properties on 40 examples")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -26,7 +26,7 @@ def truth(power, norm):
     return float(np.trapezoid(np.abs(x**power - x) ** norm * density, x) / np.trapezoid(density, x))
 
 
-@pytest.mark.parametrize("power", [1.0, 1.2, 1.6])
+@pytest.mark.parametrize("power", [1.0, 1.6])
 @pytest.mark.parametrize("recipe", ["platt", "isotonic", None], ids=str)
 @pytest.mark.parametrize("norm", [1, 2])
 def test_cross_fitted_errors_do_not_exceed_the_truth_on_average(rng, power, recipe, norm):
