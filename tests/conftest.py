@@ -35,16 +35,8 @@ NEEDED = {
 }
 """Pages whose examples are skipped where a library is absent; `make howto`, `peers` and `engines` run them."""
 
-LONG_PAGES = (
-    "answers.md",
-    "audit.md",
-    "forecaster.md",
-    "planning.md",
-    "regression.md",
-    "tests_and_intervals.md",
-    "where.md",
-)
-"""Pages whose examples take seconds: they are run with the slow tests."""
+SHORT_PAGES = ("README.md", "start.md", "estimators.md", "files.md")
+"""Pages whose examples are run by default; those of all others run with the slow tests."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -88,7 +80,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if page in NEEDED:  # other libraries warn of each other
             item.add_marker(pytest.mark.filterwarnings("ignore"))
         marked = item.get_closest_marker("some")
-        if item.path.name in LONG_PAGES or (marked and sum(item.callspec.indices.values()) % marked.args[0]):
+        long = item.path.suffix == ".md" and page not in NEEDED and item.path.name not in SHORT_PAGES
+        if long or (marked and sum(item.callspec.indices.values()) % marked.args[0]):
             item.add_marker(pytest.mark.slow)
     if not config.getoption("--slow"):
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])

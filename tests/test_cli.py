@@ -619,7 +619,7 @@ def test_an_unknown_measure_is_wrong_usage_and_lists_the_known(digits):
     assert "There is no measure 'ECEE'. There are: adaptive, binned," in found.output
 
 
-@pytest.mark.some(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [("test",), ("where",), ("answers",), ("trust", "--data-sets", 3), ("plan", "--error", 0.3, "--data-sets", 20)],

@@ -39,6 +39,7 @@ def test_diagnose(files):
     assert "PIT histogram" in (files / "r.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_json_is_the_diagnosis(files):
     found = run("diagnose", files / "test.csv", *COLUMNS, "--json")
     forecasts, _ = read_forecasts(files / "test.csv", label="price", mean="mu", variance="var")

@@ -54,6 +54,7 @@ def test_all_five_are_registered(found):
     assert found["registered"] == dict.fromkeys(("estimator", "map", "score", "binning", "test"), True)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("part", ["measure", "calibration_test", "diagnose"])
 def test_a_foreign_estimator_is_used_by_its_name(found, part):
     assert found[part] == pytest.approx(found["by hand"], abs=1e-12)

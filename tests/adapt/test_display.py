@@ -67,6 +67,7 @@ def test_several_classes_show_the_top_class_or_one_of_them():
         CalibrationDisplay.from_estimator(model, X, Y, pos_label=7)
 
 
+@pytest.mark.slow
 def test_predictions_are_drawn_as_they_come(ax):
     p = LogisticRegression().fit(X, EVENT).predict_proba(X)
     strings = CalibrationDisplay.from_predictions(EVENT, p[:, 1], ax=ax, style="gaps", band=None, name="m")

@@ -117,7 +117,7 @@ every = pytest.mark.parametrize("about", named(EVERY))
 and_monitors = pytest.mark.parametrize("about", named([*EVERY, MONITOR]))
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(8)
 @every
 def test_the_scale_of_weights_changes_nothing(about):
     labels, probs = data_for(about, 90)
@@ -127,7 +127,7 @@ def test_the_scale_of_weights_changes_nothing(about):
         assert_same(measured(about, labels, probs, weights=scale * weights), expected)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @and_monitors
 def test_equal_weights_say_nothing(about):
     labels, probs = data_for(about, 60)
@@ -141,7 +141,7 @@ def counted_rows(about, n, seed=2):
     return (labels, probs, counts), (np.repeat(labels, counts), np.repeat(probs, counts, axis=0))
 
 
-@pytest.mark.some(4)
+@pytest.mark.some(8)
 @and_monitors
 def test_counts_are_rows_repeated(about):
     (labels, probs, counts), repeated = counted_rows(about, 80)
@@ -233,7 +233,7 @@ def test_both_at_once():
         )
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("about", named([*ESTIMATORS, *SCORES]))
 def test_weights_of_some_rows_have_a_scale_of_their_own(about):
     labels, probs = data_for(about, 90)

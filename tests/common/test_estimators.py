@@ -200,7 +200,7 @@ def number_or_reason(made):
     return None
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("about", ABOUTS, ids=lambda about: about.name)
 @given(data=st.data())
 def test_any_data_give_a_number_that_survives_as_json(about, data):

@@ -54,7 +54,7 @@ def fitted_rows(method, make):
     return said, method().fit(said.labels, said.probs)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @each
 @shapes
 def test_the_order_of_the_rows_does_not_matter(method, make, rng):
@@ -65,7 +65,7 @@ def test_the_order_of_the_rows_does_not_matter(method, make, rng):
     np.testing.assert_allclose(there, back, atol=FITTED)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @each
 @shapes
 def test_weight_two_is_the_row_twice(method, make, rng):
@@ -76,7 +76,7 @@ def test_weight_two_is_the_row_twice(method, make, rng):
     np.testing.assert_allclose(weighted, repeated, atol=FITTED)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @each
 @shapes
 def test_float32_is_close_to_float64(method, make):
@@ -86,7 +86,7 @@ def test_float32_is_close_to_float64(method, make):
     np.testing.assert_allclose(narrow, fitted.apply(said.probs), atol=1e-5)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @each
 @shapes
 def test_the_map_survives_as_json_bit_for_bit(method, make):
@@ -96,7 +96,7 @@ def test_the_map_survives_as_json_bit_for_bit(method, make):
     assert np.array_equal(again.apply(said.probs), fitted.apply(said.probs))
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @each
 @shapes
 def test_what_is_mended_are_probabilities(method, make):
@@ -108,7 +108,7 @@ def test_what_is_mended_are_probabilities(method, make):
         assert np.abs(mended.sum(axis=1) - 1).max() < 1e-12
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @each
 @shapes
 def test_probabilities_and_logits_are_mended_alike(method, make):
@@ -118,7 +118,7 @@ def test_probabilities_and_logits_are_mended_alike(method, make):
     np.testing.assert_allclose(by_probs.apply(said.probs), by_logits.apply(logits=logits), atol=FITTED)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @each
 @shapes
 def test_what_it_says_of_itself_is_true(method, make):
@@ -134,7 +134,7 @@ def test_what_it_says_of_itself_is_true(method, make):
     assert METHODS[fitted.method] is getattr(method, "func", method)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @each
 @shapes
 def test_applying_leaves_its_input_alone(method, make, rng):
@@ -147,7 +147,7 @@ def test_applying_leaves_its_input_alone(method, make, rng):
     assert not np.shares_memory(mended, said.probs)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @each
 @shapes
 def test_predictions_are_mended_as_arrays_are(method, make, rng):
@@ -158,7 +158,7 @@ def test_predictions_are_mended_as_arrays_are(method, make, rng):
     assert fitted.apply(made).source == (made, fitted)
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @each
 @given(data=st.data())
 def test_any_data_can_be_fitted_and_mended(method, data):
@@ -169,7 +169,7 @@ def test_any_data_can_be_fitted_and_mended(method, data):
     assert len(repr(fitted)) < 600
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @each
 def test_the_repair_does_not_hurt_the_data_it_was_fitted_on(method):
     valid, _ = cal.example()

@@ -45,7 +45,7 @@ def test_a_calibrated_model_is_not_accused(rng):
     assert not found.rejects()
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("truth", "words"),
     [

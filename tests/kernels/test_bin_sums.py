@@ -114,6 +114,7 @@ def event(request, rng):
     return probs, (rng.random(300) < probs).astype(np.uint8), rng.integers(0, 5, 300).astype(float)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("soft", [False, True])
 def test_compiled_plain_and_numpy_sums_are_the_same(event, monkeypatch, weighted, soft):

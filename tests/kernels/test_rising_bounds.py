@@ -50,6 +50,7 @@ def test_limits_are_clopper_and_pearsons():
         )
 
 
+@pytest.mark.slow
 def test_blocks_and_compiled_code_change_nothing(rng, monkeypatch):
     trials = rng.integers(1, 4, 300).astype(float)
     hits = rng.binomial(trials.astype(int), np.linspace(0.1, 0.9, 300)).astype(float)

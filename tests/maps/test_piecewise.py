@@ -290,7 +290,7 @@ TRAPS = {
 }
 
 
-@pytest.mark.some(22)
+@pytest.mark.some(23)
 @pytest.mark.parametrize("trap", TRAPS)
 @SPACES
 @LOSSES
@@ -372,7 +372,7 @@ def test_weights_stand_for_rows(rng, space, pieces):
     np.testing.assert_allclose(one, other, atol=1e-6)
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(9)
 @SPACES
 @LOSSES
 @PIECES

@@ -56,6 +56,7 @@ def test_histogram_bars_cover_equally_wide_bins(diagnosis, ax):
     assert ax.get_ylim()[0] == STRIP_FLOOR
 
 
+@pytest.mark.slow
 def test_histogram_can_be_left_out(diagnosis, ax):
     reliability(diagnosis, ax=ax, histogram=False)
     assert not ax.patches

@@ -47,7 +47,7 @@ def batches(rng):
     yield "ends", np.tile([0.0, 1.0, 0.5], (4, 5)), rng.random((4, 15)) < 0.5
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("estimator", FAMILY, ids=lambda e: named(e).name)
 def test_a_batch_is_the_same_as_one_by_one(rng, estimator):
     one = named(estimator)

@@ -94,7 +94,7 @@ def check_estimator(function, kind, cuts, order):
     assert_same(function(state, **QUICK.get(function.__name__, {})), in_one_pass(function, kind))
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("kind", ["plain", "ties", "weights", "float32"])
 @pytest.mark.parametrize("name", [each.name for each in with_state("estimator", "pooled")])
 @settings(max_examples=4)
@@ -103,7 +103,7 @@ def test_estimators(name, kind, cuts, order):
     check_estimator(methods("estimator")[name].function, kind, cuts, order)
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(12)
 @pytest.mark.parametrize("kind", ["plain", "ties", "weights", "float32"])
 @pytest.mark.parametrize("name", [each.name for each in with_state("clinical estimator", "pooled")])
 @settings(max_examples=4)
@@ -137,7 +137,7 @@ def test_class_grids(name, cuts, order):
     assert_same(function(parted(labels, probs, None, cuts, order)), function(labels, probs))
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(6)
 @pytest.mark.parametrize("name", [each.name for each in with_state("estimator", "pooled")])
 def test_the_top_class_of_several(name):
     labels, probs = several_classes()

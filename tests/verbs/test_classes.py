@@ -39,6 +39,7 @@ def test_weights_are_rows_that_matter_more():
     assert found.mean_prob[at] == pytest.approx(np.average(TEST.probs[:, 3], weights=1 + (TEST.labels == 3)), abs=1e-7)
 
 
+@pytest.mark.slow
 def test_its_error_is_the_gap_of_its_curve(found):
     curve = found.curves[0]
     assert found.error[0] == pytest.approx(float(curve.support @ np.abs(curve.x - curve.y)), abs=1e-12)

@@ -26,6 +26,7 @@ def event() -> Examination:
     return cal.examine(binary(), name="risks")
 
 
+@pytest.mark.slow
 def test_a_binary_event_has_the_clinical_block_and_several_classes_have_their_table(event):
     assert kinds(event) == ["Where", "Comparisons", "Plan", "ClinicalReport"]
     assert kinds(cal.examine(cal.example()[1])) == ["Classes", "Where", "Comparisons", "Plan"]
