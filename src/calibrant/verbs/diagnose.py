@@ -297,9 +297,15 @@ def _estimates(predictions: Predictions, view: str, measures: Iterable[Any]) -> 
     estimates += [measure(predictions) for measure in OF_ALL_CLASSES]
     if not predictions.is_binary:
         estimates += [measure(predictions) for measure in PER_CLASS]
-        has_rows = not isinstance(predictions, StatePredictions) and len(predictions.labels) > 1
+        has_rows = not isinstance(predictions, StatePredictions) and _several(predictions)
         estimates += [measure(predictions) for measure in OF_ROWS if has_rows]
     return estimates + measured(measures, predictions, "estimator", view=view)
+
+
+def _several(predictions: Predictions) -> bool:
+    """Are there two rows or more, counted by their weight?"""
+    mass = predictions.mass
+    return len(predictions.labels) > 1 and (mass is None or bool(mass.weights.sum() >= 2))
 
 
 def measured(measures: Iterable[Any], data: Any, of_kind: methods.Kind, **options: Any) -> list[Estimate]:

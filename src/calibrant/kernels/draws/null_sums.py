@@ -200,7 +200,7 @@ def _rising_gains(hits: Floats, weight: Floats, found: Any) -> None:
     pooled, size, k = pooled.reshape(n, bins), size.reshape(n, bins), top - start + 1
     yes = np.where(np.arange(bins) < k[:, None], pooled, 0.0)
     no = np.where(np.arange(bins) < k[:, None], size - pooled, 0.0)
-    gains = [part * np.log(np.where(part > 0, part / size, 1.0)) for part in (yes, no)]
+    gains = [part * np.log(np.where(part / size > 0, part / size, 1.0)) for part in (yes, no)]
     found[:] = np.where(yes > 0, gains[0], 0.0).sum(axis=1) + np.where(no > 0, gains[1], 0.0).sum(axis=1)
 
 
