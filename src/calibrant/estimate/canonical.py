@@ -103,6 +103,12 @@ def _mean_power(distance: Floats, norm: Norm, weight: Floats) -> float:
     return mean_power((distance**norm).sum(axis=1), 1, weight)
 
 
+def several_rows(predictions: Predictions) -> bool:
+    """Are there two rows or more, counted by their weight?"""
+    mass = predictions.mass
+    return len(predictions.labels) > 1 and (mass is None or bool(mass.weights.sum() >= 2))
+
+
 def canonical_with_noise(predictions: Predictions) -> Estimate:
     """The canonical error of at most a thousand rows, with what a calibrated model would show on them.
 

@@ -14,7 +14,7 @@ from calibrant import methods
 from calibrant.bins import EqualMass, EqualWidth
 from calibrant.detect.omnibus import is_calibrated
 from calibrant.estimate.binned import binned_error
-from calibrant.estimate.canonical import canonical_with_noise
+from calibrant.estimate.canonical import canonical_with_noise, several_rows
 from calibrant.estimate.cumulative import ks_error
 from calibrant.estimate.mean_gap import mean_gap
 from calibrant.estimate.posterior import posterior_error
@@ -297,15 +297,9 @@ def _estimates(predictions: Predictions, view: str, measures: Iterable[Any]) -> 
     estimates += [measure(predictions) for measure in OF_ALL_CLASSES]
     if not predictions.is_binary:
         estimates += [measure(predictions) for measure in PER_CLASS]
-        has_rows = not isinstance(predictions, StatePredictions) and _several(predictions)
+        has_rows = not isinstance(predictions, StatePredictions) and several_rows(predictions)
         estimates += [measure(predictions) for measure in OF_ROWS if has_rows]
     return estimates + measured(measures, predictions, "estimator", view=view)
-
-
-def _several(predictions: Predictions) -> bool:
-    """Are there two rows or more, counted by their weight?"""
-    mass = predictions.mass
-    return len(predictions.labels) > 1 and (mass is None or bool(mass.weights.sum() >= 2))
 
 
 def measured(measures: Iterable[Any], data: Any, of_kind: methods.Kind, **options: Any) -> list[Estimate]:
