@@ -236,3 +236,20 @@ def test_answers_without_a_confidence_keep_their_rows(tmp_path):
     assert (found.columns.abstained, found.columns.dropped) == (1, 1)
     with pytest.raises(cal.InputError, match=r"models must name columns of .*'nobody' fits none of"):
         files.read_answers(path, models="nobody")
+
+
+@pytest.mark.parametrize(
+    ("header", "sample", "why"),
+    [
+        ("[1]", "{}", "the header and the samples of an Inspect log must be JSON objects"),
+        ('{"eval": {}}', "[2]", "the header and the samples of an Inspect log must be JSON objects"),
+        ('{"eval": {}}', "[" * 100_000 + "]" * 100_000, "its JSON is nested too deeply"),
+    ],
+)
+def test_archives_that_hold_other_json_are_refused(tmp_path, header, sample, why):
+    path = tmp_path / "odd.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", header)
+        archive.writestr("samples/1_epoch_1.json", sample)
+    with pytest.raises(cal.FileError, match=why):
+        cal.read(path)

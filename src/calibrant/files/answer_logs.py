@@ -126,12 +126,15 @@ def read_eval(path: Path) -> Log:
         size = sum(archive.getinfo(name).file_size for name in (head, *members))
         check_size(path, UNPACKED * size, "what it unpacks to")
         try:
-            spec = json.loads(archive.read(head)).get("eval", {})
-            samples = [json.loads(archive.read(name)) for name in members]
+            spec, *samples = (json.loads(archive.read(name)) for name in (head, *members))
         except NotImplementedError as error:
             advice = "Convert it with `inspect log convert --to json`"
             raise FileError(f"cannot read {str(path)!r}: its compression is not supported. {advice}.") from error
-    return _inspect(samples, spec)
+    if not all(isinstance(each, dict) for each in (spec, *samples)):
+        raise FileError(
+            f"cannot read {str(path)!r}: the header and the samples of an Inspect log must be JSON objects."
+        )
+    return _inspect(samples, spec.get("eval") or {})
 
 
 def _is_sample(name: str) -> bool:

@@ -162,6 +162,7 @@ def file_errors(doing: str, path: Path) -> Iterator[None]:
         missing = f"there is no such {'file' if doing == 'read' else 'folder'}"
         reason = missing if isinstance(error, FileNotFoundError) else getattr(error, "strerror", None)
         reason = "it does not fit into memory" if isinstance(error, MemoryError) else reason
+        reason = "its JSON is nested too deeply" if isinstance(error, RecursionError) else reason
         if isinstance(error, UnicodeDecodeError) and error.encoding not in ("utf-8", "utf8"):
             reason = f"it is not text in {error.encoding} ({error.reason})"
         elif isinstance(error, UnicodeDecodeError) or "UTF8" in str(error):
