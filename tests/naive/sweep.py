@@ -21,7 +21,8 @@ def mass_bins(probs: list[float], n_bins: int, times: list[int] | None = None) -
 def width_bins(probs: list[float], n_bins: int) -> list[list[int]]:
     """((k−1)/m, k/m], with 0 in the first."""
     return [
-        [j for j, p in enumerate(probs) if (k / n_bins < p or k == 0) and p <= (k + 1) / n_bins] for k in range(n_bins)
+        [j for j, p in enumerate(map(float, probs)) if (k / n_bins < p or k == 0) and p <= (k + 1) / n_bins]
+        for k in range(n_bins)
     ]
 
 
