@@ -35,6 +35,31 @@ NEEDED = {
 }
 """Pages whose examples are skipped where a library is absent; `make howto`, `peers` and `engines` run them."""
 
+LONG_EXAMPLES = {
+    "calibrant.detect.multi_scale.multi_scale_test",
+    "calibrant.detect.omnibus.is_calibrated",
+    "calibrant.estimate.canonical.canonical_error",
+    "calibrant.infer.any_estimator.interval_of",
+    "calibrant.infer.error.classwise_intervals",
+    "calibrant.maps.auto.Auto",
+    "calibrant.plot.confidences.clinical_plot",
+    "calibrant.plot.forecasts.forecast_plot",
+    "calibrant.plot.grid.grid",
+    "calibrant.plot.reliability.reliability",
+    "calibrant.plot.segments.segments",
+    "calibrant.report.page.write",
+    "calibrant.simulate.several.DirichletWorld",
+    "calibrant.simulate.several.LogisticNormalWorld",
+    "calibrant.verbs.auditing.audit.audit",
+    "calibrant.verbs.diagnose.diagnose",
+    "calibrant.verbs.diagnose_regression.diagnose_forecasts",
+    "calibrant.verbs.examine.examine",
+    "calibrant.verbs.optimism.optimism",
+    "calibrant.verbs.planning.plan.plan",
+    "calibrant.verbs.recalibrate.recalibrate",
+}
+"""Docstrings whose examples run with the slow tests; those of all others run by default."""
+
 SHORT_PAGES = ("README.md", "start.md", "estimators.md", "files.md")
 """Pages whose examples are run by default; those of all others run with the slow tests."""
 
@@ -81,7 +106,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.filterwarnings("ignore"))
         marked = item.get_closest_marker("some")
         long = item.path.suffix == ".md" and page not in NEEDED and item.path.name not in SHORT_PAGES
-        if long or (marked and sum(item.callspec.indices.values()) % marked.args[0]):
+        if long or item.name in LONG_EXAMPLES or (marked and sum(item.callspec.indices.values()) % marked.args[0]):
             item.add_marker(pytest.mark.slow)
     if not config.getoption("--slow"):
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("slow")])

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache, singledispatch
+from functools import cache, partial, singledispatch
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -31,6 +32,7 @@ from calibrant.results.constraints import (
     Within,
 )
 from calibrant.state.state import SavedState
+from made_once import MadeOnce
 from registered import FORECAST_METHODS, METHODS
 
 N, K = 40, 3
@@ -48,32 +50,34 @@ def _rows():
 
 
 @cache
-def saved_maps() -> dict[str, Any]:
+def saved_maps() -> Mapping[str, Any]:
     """A fitted map of every registered recipe, for one event and for several classes, and of every way to combine them."""
     event, classes, logits = _rows()
+    halves = {"first": np.arange(N) < N // 2}
+    pair = np.stack([1 - event[1], event[1]], axis=1)
+    labels = cal.Predictions.from_multilabel(*MULTILABEL)
     given = {"matrix": {"strength": 0.01, "intercept": 0.01}, "dirichlet": {"strength": 0.01, "intercept": 0.01}}
     recipes = {name: method(**given.get(name, {})) for name, method in METHODS.items()}
-    found = {f"{name}, event": recipe.fit(*event) for name, recipe in recipes.items()}
-    found |= {f"{name}, classes": recipe.fit(*classes) for name, recipe in recipes.items()}
-    found |= {f"top {name}": cal.TopLabel(name).fit(*classes) for name in ("platt", "isotonic", "venn_abers")}
-    labels = cal.Predictions.from_multilabel(*MULTILABEL)
-    found |= {f"labels, {name}": cal.recalibrate(labels, name) for name in ("platt", "temperature")}
+    found = {f"{name}, event": partial(recipe.fit, *event) for name, recipe in recipes.items()}
+    found |= {f"{name}, classes": partial(recipe.fit, *classes) for name, recipe in recipes.items()}
+    found |= {f"top {name}": partial(cal.TopLabel(name).fit, *classes) for name in ("platt", "isotonic", "venn_abers")}
+    found |= {f"labels, {name}": partial(cal.recalibrate, labels, name) for name in ("platt", "temperature")}
     found |= {
-        "vector of logits": cal.maps.VectorScaling().fit(classes[0], logits=logits),
-        "piecewise in probabilities": cal.maps.PiecewiseLinear("probability", n_pieces=2).fit(*event),
-        "centred isotonic": cal.maps.CenteredIsotonic(bounded=False).fit(*event),
-        "scaled by bins of bins": cal.maps.ScalingBinning(method=cal.maps.ScalingBinning()).fit(*event),
-        "two classes": cal.Temperature().fit(event[0], np.stack([1 - event[1], event[1]], axis=1)),
-        "chosen": cal.Auto(candidates=("identity", "platt"), prefer="simple").fit(*event),
-        "mixture": cal.Auto(candidates=("identity", "platt")).fit(*event),
-        "segmented": cal.maps.Segmented("temperature").fit(*event, segments=np.arange(N) % 2),
-        "multicalibration": cal.maps.Multicalibration("identity", n_bins=2, min_size=2).fit(
-            1 - (event[1] > 0.5), event[1], segments={"first": np.arange(N) < N // 2}
+        "vector of logits": lambda: cal.maps.VectorScaling().fit(classes[0], logits=logits),
+        "piecewise in probabilities": lambda: cal.maps.PiecewiseLinear("probability", n_pieces=2).fit(*event),
+        "centred isotonic": lambda: cal.maps.CenteredIsotonic(bounded=False).fit(*event),
+        "scaled by bins of bins": lambda: cal.maps.ScalingBinning(method=cal.maps.ScalingBinning()).fit(*event),
+        "two classes": lambda: cal.Temperature().fit(event[0], pair),
+        "chosen": lambda: cal.Auto(candidates=("identity", "platt"), prefer="simple").fit(*event),
+        "mixture": lambda: cal.Auto(candidates=("identity", "platt")).fit(*event),
+        "segmented": lambda: cal.maps.Segmented("temperature").fit(*event, segments=np.arange(N) % 2),
+        "multicalibration": lambda: cal.maps.Multicalibration("identity", n_bins=2, min_size=2).fit(
+            1 - (event[1] > 0.5), event[1], segments=halves
         ),
-        "top accuracy": uninformative.TopAccuracy().fit(*classes),
-        "label frequencies": uninformative.LabelFrequencies().fit(*classes),
+        "top accuracy": lambda: uninformative.TopAccuracy().fit(*classes),
+        "label frequencies": lambda: uninformative.LabelFrequencies().fit(*classes),
     }
-    return found
+    return MadeOnce(found)
 
 
 @cache
@@ -109,21 +113,23 @@ def saved_monitors() -> dict[str, Any]:
 
 
 @cache
-def saved_results() -> dict[str, Any]:
+def saved_results() -> Mapping[str, Any]:
     event, classes, _ = _rows()
-    before, after = cal.Predictions(*event), saved_maps()["platt, event"].apply(cal.Predictions(*event))
-    return {
-        "estimate": cal.ece(*event),
-        "estimate of classes": cal.binned_error(*classes, view="classwise"),
-        "infinite estimate": cal.log_score([1, 0], [0.0, 0.5]),
-        "score": cal.brier_score(*event),
-        "test": cal.calibration_test(*event),
-        "diagnosis": cal.diagnose(*event),
-        "comparison": cal.compare(before, after),
-        "decomposition": cal.decompose(*event),
-        "table": cal.results.Table("t", ("a", "b"), ((1, 2.5), ("x", math.nan)), "note"),
-        "where": cal.where(*event),
-    }
+    before = cal.Predictions(*event)
+    return MadeOnce(
+        {
+            "estimate": lambda: cal.ece(*event),
+            "estimate of classes": lambda: cal.binned_error(*classes, view="classwise"),
+            "infinite estimate": lambda: cal.log_score([1, 0], [0.0, 0.5]),
+            "score": lambda: cal.brier_score(*event),
+            "test": lambda: cal.calibration_test(*event),
+            "diagnosis": lambda: cal.diagnose(*event),
+            "comparison": lambda: cal.compare(before, saved_maps()["platt, event"].apply(before)),
+            "decomposition": lambda: cal.decompose(*event),
+            "table": lambda: cal.results.Table("t", ("a", "b"), ((1, 2.5), ("x", math.nan)), "note"),
+            "where": lambda: cal.where(*event),
+        }
+    )
 
 
 SAVED = {

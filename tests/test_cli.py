@@ -143,6 +143,7 @@ def test_classes_may_begin_with_a_minus(tmp_path):
     assert json.loads(run("diagnose", path, "--classes", "-1,1", "--json").stdout)["n"] == 2
 
 
+@pytest.mark.slow
 def test_an_error_above_the_limit_fails(digits):
     found = cal.posterior_error(cal.Predictions.read(digits / "test.csv"))
     result = run("diagnose", digits / "test.csv", "--json", "--fail-above", 0.05, code=1)
@@ -192,6 +193,7 @@ def test_a_map_saved_by_the_command_line_loads_in_python(digits, tmp_path):
     assert "calibrant compare TEST" in output
 
 
+@pytest.mark.slow
 def test_a_map_is_chosen_unless_one_is_named(animals, tmp_path):
     output = run("recalibrate", animals, "-o", tmp_path / "map.json").stdout
     fitted = cal.load_map(tmp_path / "map.json")
@@ -216,6 +218,7 @@ def test_a_map_must_go_somewhere(digits):
     assert "Say where to save the map: -o map.json. Or print it with --json." in result.stderr
 
 
+@pytest.mark.slow
 def test_a_map_replaces_nothing_unless_forced(animals):
     before = animals.read_text()
     result = run("recalibrate", animals, "-o", animals, code=3)
@@ -247,7 +250,7 @@ def test_a_map_applies_to_data_without_labels_and_keeps_other_columns(digits, tm
     assert np.array_equal(found, expected)
 
 
-@pytest.mark.some(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "npz", "jsonl", "tsv", "csv.gz"])
 def test_the_output_has_the_format_of_its_ending(animals, tmp_path, ending):
     cal.recalibrate(cal.Predictions.read(animals)).save(tmp_path / "map.json")
@@ -259,6 +262,7 @@ def test_the_output_has_the_format_of_its_ending(animals, tmp_path, ending):
     assert found.groups.tolist() == ["x", "y", "z"] * 20
 
 
+@pytest.mark.slow
 def test_columns_in_another_order_are_matched_by_name(animals, tmp_path):
     fitted = cal.recalibrate(cal.Predictions.read(animals))
     fitted.save(tmp_path / "map.json")
@@ -392,6 +396,7 @@ def test_decomposed_json_is_what_python_decomposes(digits):
     assert cal.results.Decomposition.from_json(output) == expected
 
 
+@pytest.mark.slow
 def test_clinical_prints_what_python_finds(digits, tmp_path):
     path, report = digits / "test.csv", tmp_path / "clinical.html"
     output = run("clinical", path, "--view", "class 3", "--threshold", 0.3, "--report", report).stdout
@@ -522,6 +527,7 @@ def environment(**more: str) -> dict[str, str]:
     return plain | more
 
 
+@pytest.mark.slow
 def test_the_module_runs_and_piped_output_is_plain(animals):
     command = [sys.executable, "-m", "calibrant", "diagnose", str(animals)]
     found = subprocess.run(command, capture_output=True, env=environment(PYTHONIOENCODING="ascii"), check=True)

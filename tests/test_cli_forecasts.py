@@ -31,6 +31,7 @@ def run(*arguments):
     return CliRunner().invoke(main, [str(each) for each in arguments])
 
 
+@pytest.mark.slow
 def test_diagnose(files):
     found = run("diagnose", files / "test.csv", *COLUMNS, "--report", files / "r.html")
     assert found.exit_code == 0, found.output

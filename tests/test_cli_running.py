@@ -102,6 +102,7 @@ def test_force_overwrites_and_reports_replace_reports(folder):
 # The columns that were taken
 
 
+@pytest.mark.slow
 def test_weights_are_never_taken_unasked_and_columns_are_named(folder):
     shown = " ".join(run("diagnose", folder / "t.csv").stdout.split())
     assert "probabilities from 'prob'; 'weight' is not used (--weights weight would)" in shown
@@ -225,7 +226,7 @@ def called(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
     )
 
 
-@pytest.mark.some(3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code"), [(["--help"], 141), (["--report", "r.html"], 141), (["--json", "--fail-above", "0.001"], 1)]
 )
@@ -373,6 +374,7 @@ def test_no_escape_reaches_the_terminal_or_the_page(evil, command):
     assert set(result.output + result.stderr) & set("\x1b\x07\x9b\u202e") == set()
 
 
+@pytest.mark.slow
 def test_reports_show_escapes_as_text(evil):
     target = evil.parent / "r.html"
     assert run("diagnose", evil, "--report", target).exit_code == 0

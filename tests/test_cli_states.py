@@ -46,6 +46,7 @@ def test_commands_take_folders_and_patterns(lake, source):
     )
 
 
+@pytest.mark.slow
 def test_collect_resumes_and_merge_joins(lake, tmp_path):
     first, second = tmp_path / "first.json", tmp_path / "second.arrow"
     run("collect", lake / "[01].parquet", "-o", first)

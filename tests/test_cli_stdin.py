@@ -104,6 +104,7 @@ def test_every_command_can_be_quiet(name):
     assert "--quiet" in run(name, "--help").stdout
 
 
+@pytest.mark.slow
 def test_a_quiet_command_prints_errors_and_json_alone(tmp_path):
     path = tmp_path / "p.csv"
     path.write_bytes(CSV)

@@ -115,6 +115,7 @@ def test_a_foreign_test_runs_on_the_command_line(found):
     assert (code, "'no_such_test' is not one of" in text, "'mean_z'" in text) == (2, True, True)
 
 
+@pytest.mark.slow
 def test_a_plugin_that_fails_is_named_and_left_out(tmp_path):
     environment = installed(tmp_path, None, "no_such_module")
     script = "import calibrant.methods as m; print(sorted(m.methods('score')))"

@@ -846,6 +846,7 @@ def test_a_folder_that_does_not_exist_is_refused(tmp_path):
         write(tmp_path / "none" / "p.csv", predicted, np.array([0.6, 0.4]))
 
 
+@pytest.mark.slow
 def test_importing_calibrant_loads_no_file_library():
     code = "import calibrant, calibrant.files, sys; print([m for m in ('pyarrow', 'pandas', 'click', 'rich') if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

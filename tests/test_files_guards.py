@@ -61,7 +61,7 @@ def test_packed_arrays_are_bounded(tmp_path, monkeypatch):
     assert cal.Predictions.read(tmp_path / "p.npz").n == 10**5
 
 
-@pytest.mark.some(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv.gz", "jsonl.gz"])
 def test_packed_text_is_bounded_and_the_bound_can_be_set(tmp_path, monkeypatch, ending):
     monkeypatch.setenv(guards.SETTING, "1000000")
@@ -75,6 +75,7 @@ def test_packed_text_is_bounded_and_the_bound_can_be_set(tmp_path, monkeypatch, 
     assert cal.Predictions.read(tmp_path / f"p.{ending}").n == 2
 
 
+@pytest.mark.slow
 def test_a_bomb_is_not_unpacked_whole(tmp_path, monkeypatch):
     monkeypatch.setenv(guards.SETTING, str(1 << 23))
     seen = []

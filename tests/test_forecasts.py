@@ -79,6 +79,7 @@ def test_an_unbent_forecast_is_the_gaussian(gaussian):
     np.testing.assert_allclose(same.quantile(0.3), gaussian.quantile(0.3), atol=ROUNDING)
 
 
+@pytest.mark.slow
 def test_mean_and_variance_of_a_bent_forecast_are_integrals(gaussian):
     fitted = QuantileRecalibration().fit(gaussian)
     bent = fitted.apply(gaussian)
@@ -289,6 +290,7 @@ class Uniform(Forecasts):
         return self.centre - 0.5 + self._levels(level)
 
 
+@pytest.mark.slow
 def test_everything_works_for_a_kind_of_ones_own(rng):
     centre = rng.normal(size=200)
     forecasts = Uniform(centre + rng.random(200) - 0.5, centre)

@@ -406,7 +406,7 @@ def rounded(rows, name):
     return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
 
 
-@pytest.mark.some(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOW)
 @pytest.mark.parametrize("n_classes", [2, 5, 100, 1000])
 def test_softmax_rows_of_low_precision_sum_to_one_within_their_own_rounding(rng, name, n_classes):

@@ -31,6 +31,7 @@ NORMS = (1, 1.5, 2, 3, 8.0)
 each = pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
 
 
+@pytest.mark.slow
 @each
 def test_the_mean_power_and_its_root_belong_together(error):
     for norm in NORMS:

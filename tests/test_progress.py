@@ -25,6 +25,7 @@ CALLS = {
 each = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 
 
+@pytest.mark.slow
 @each
 def test_a_function_is_called_with_the_steps_done_and_all(call):
     seen = []
@@ -33,6 +34,7 @@ def test_a_function_is_called_with_the_steps_done_and_all(call):
     assert all(0 < done <= of for done, of in seen)
 
 
+@pytest.mark.slow
 @each
 def test_a_bar_is_for_terminals(call, capsys):
     call(progress=True)

@@ -52,7 +52,7 @@ def test_much_damage_is_refused_or_gives_valid_answers():
     assert sum(tried(kind, every) for kind, (_, every) in FUZZED.items()) >= 30_000
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(36)
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, found in some.SAVED.items() for name in found()])
 def test_every_declared_constraint_is_enforced(kind, name):
     saved = some.SAVED[kind]()[name]

@@ -209,7 +209,7 @@ SEEDED = {
 }
 
 
-@pytest.mark.some(7)
+@pytest.mark.slow
 @pytest.mark.parametrize("function", SEEDED.values(), ids=SEEDED)
 def test_a_seed_is_a_number_or_a_generator(function):
     assert function(seed=3) is not None

@@ -43,7 +43,7 @@ def a_monitor(path: Path, **options: bool) -> None:
 WRITERS = {"map": a_map, "state": a_state, "monitor state": a_monitor, "report": a_report}
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(18)
 @pytest.mark.parametrize("old", WRITERS)
 @pytest.mark.parametrize("new", WRITERS)
 def test_a_file_is_replaced_by_its_own_kind_only(tmp_path, old, new):
@@ -178,6 +178,7 @@ def count_up(path: str, times: int) -> None:
             Path(path).write_text(str(found + 1))
 
 
+@pytest.mark.slow
 def test_a_locked_file_has_one_owner_at_a_time(tmp_path):
     path = tmp_path / "count"
     path.write_text("0")

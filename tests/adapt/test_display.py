@@ -29,6 +29,7 @@ def closed():
     mpl.pyplot.close("all")
 
 
+@pytest.mark.slow
 def test_an_estimator_is_drawn_with_its_error(ax):
     model = LogisticRegression().fit(X, EVENT)
     display = CalibrationDisplay.from_estimator(model, X, EVENT, ax=ax)
@@ -82,6 +83,7 @@ def test_predictions_are_drawn_as_they_come(ax):
     assert not np.allclose(weighted.prob_true[:3], strings.prob_true[:3])
 
 
+@pytest.mark.slow
 def test_a_second_plot_shares_the_axes(ax):
     p = LogisticRegression().fit(X, EVENT).predict_proba(X)[:, 1]
     first = CalibrationDisplay.from_predictions(EVENT, p, ax=ax, name="one")

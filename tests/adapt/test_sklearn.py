@@ -259,6 +259,7 @@ def test_sparse_rows():
     np.testing.assert_allclose(found, CalibratedModel(LogisticRegression()).fit(X, y).predict_proba(X), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_pipelines_searches_and_copies():
     X, y = data()
     model = make_pipeline(StandardScaler(), CalibratedModel(LogisticRegression(), cv=3))
@@ -360,7 +361,7 @@ def test_a_transformer_told_its_classes(rng):
         MapTransformer(classes=["a", "b", "c"]).fit(np.full((100, 3), 2 / 3), y)
 
 
-@pytest.mark.some(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["sklearn", "torch", "onnx"])
 def test_a_missing_library_says_how_to_install_it(library):
     script = (

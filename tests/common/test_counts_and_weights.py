@@ -220,6 +220,7 @@ def test_spread_weights_widen_an_interval():
     assert weighted.high - weighted.low > 1.3 * (plain.high - plain.low)
 
 
+@pytest.mark.slow
 def test_both_at_once():
     """Counts repeat a row with its weight."""
     labels, probs = event_rows(60)

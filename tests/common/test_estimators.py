@@ -153,6 +153,7 @@ CONTAINERS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @every(ABOUTS)
 def test_lists_arrays_and_frames_agree(rng, about, view, shape):
     said = ROWS[shape](rng, 40)
@@ -263,6 +264,7 @@ def test_weights_a_billion_apart_give_a_number(rng, about, view, shape):
     assert math.isfinite(call(about, said.labels, said.probs, view=view, weights=weights).value)
 
 
+@pytest.mark.slow
 @every(WEIGHTED)
 def test_rows_of_weight_zero_are_not_there(rng, about, view, shape):
     said = ROWS[shape](rng)

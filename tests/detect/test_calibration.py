@@ -37,7 +37,7 @@ def close(found, truth, draws=DRAWS):
     assert found == pytest.approx(truth, abs=STANDARD_ERRORS * np.sqrt(0.25 / draws) + 1 / draws)
 
 
-@pytest.mark.some(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STATISTICS)
 def test_the_p_value_is_that_of_the_null_written_out(name):
     function, options = STATISTICS[name]

@@ -45,7 +45,7 @@ def test_a_calibrated_model_is_not_accused(rng):
     assert not found.rejects()
 
 
-@pytest.mark.some(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("truth", "words"),
     [
@@ -61,6 +61,7 @@ def test_it_says_which_way_a_model_is_wrong(rng, truth, words):
     assert found.finding.startswith(words)
 
 
+@pytest.mark.slow
 def test_it_says_where_a_model_is_wrong(rng):
     found = is_calibrated(*sample(rng, lambda p: np.where((p > 0.6) & (p < 0.75), p - 0.4, p), 4000))
     place = found.parts["where"]

@@ -152,6 +152,7 @@ def test_two_parts_see_a_shift_and_a_bend(many):
     assert "are too" in bent.finding
 
 
+@pytest.mark.slow
 def test_multi_scale_finds_fine_wiggles_that_bins_hide(rng):
     p = rng.random(2000)
     y = rng.random(2000) < p + 0.3 * np.sign(np.sin(2 * np.pi * 64 * p)) * (np.abs(p - 0.5) < 0.2)

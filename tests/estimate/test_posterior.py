@@ -13,6 +13,7 @@ def drawn(rng, n, curve):
     return (rng.random(n) < curve(p)).astype(int), p
 
 
+@pytest.mark.slow
 def test_with_many_rows_it_is_the_true_error(rng):
     """c(p) = p² lies ∫ (p − p²) dp = 1/6 below p, its square ∫ (p − p²)² dp = 1/30, and at most ¼."""
     labels, p = drawn(rng, 200_000, np.square)
@@ -38,6 +39,7 @@ def test_the_interval_shrinks_with_its_level_and_the_rows(rng):
     assert few.high - few.low > wide.high - wide.low
 
 
+@pytest.mark.slow
 def test_the_order_of_rows_and_repetition_do_not_matter(rng):
     labels, p = drawn(rng, 500, np.square)
     once = cal.posterior_error(labels, p)

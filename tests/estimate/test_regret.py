@@ -83,6 +83,7 @@ def test_identity_regrets_nothing(rng):
     assert found.value == 0
 
 
+@pytest.mark.slow
 def test_whole_weights_are_rows(rng):
     p, w = rng.random(80), rng.integers(0, 4, 80)
     y = rng.random(80) < p

@@ -145,6 +145,7 @@ def test_the_biased_value_is_never_negative_and_its_floor_is_the_diagonal_if_cal
 # Bandwidth.
 
 
+@pytest.mark.slow
 def test_the_median_of_many_rows_comes_from_sampled_pairs(monkeypatch, rng):
     probs = rng.dirichlet(np.ones(3), 400)
     labels = rng.integers(0, 3, 400)

@@ -136,6 +136,7 @@ def test_a_band_everywhere_is_wider(rng):
     assert consistency_band(y, p, n_draws=200) == point  # the seed is fixed
 
 
+@pytest.mark.slow
 @given(st.floats(0, 1), st.integers(1, 4))
 def test_rounding_goes_one_way(value, digits):
     p = np.array([value])

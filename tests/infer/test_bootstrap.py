@@ -52,6 +52,7 @@ def test_a_calibrated_model_gets_an_interval_from_zero(rng):
     assert found.high > 0.01
 
 
+@pytest.mark.slow
 def test_percentiles_and_bca_by_hand(rng):
     """The mean gap on the same resampled rows; BCa with every row left out in turn."""
     data = in_own_order(sample(rng, 80))  # rows are drawn from this order

@@ -27,7 +27,7 @@ def test_every_outcome_of_few_rows(norm):
     assert found.third == pytest.approx(chances @ (sizes - mean) ** 3, abs=ROUNDING)
 
 
-@pytest.mark.some(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", [1, 2])
 def test_many_rows_are_summed_over_a_part_of_the_counts(rng, norm):
     n, prob = np.repeat([20_000.0, 9000.0, 900.0], 4), np.linspace(0.05, 0.999, 12)

@@ -42,7 +42,7 @@ def test_compiled_plain_and_numpy_tiles_give_the_sum_of_loops(data, monkeypatch,
         assert value == pytest.approx(expected, rel=ROUNDING, abs=ROUNDING), name
 
 
-@pytest.mark.some(3)
+@pytest.mark.some(9)
 @pytest.mark.parametrize("tile", [1, 3, 7, 64, 200])
 @pytest.mark.parametrize("squared", [False, True])
 def test_the_size_of_tiles_does_not_matter(monkeypatch, rng, tile, squared):

@@ -15,6 +15,7 @@ from tolerances import ROUNDING
 AT = np.linspace(0, 1, 13)
 
 
+@pytest.mark.slow
 @given(data.events(most=14).map(counted))
 def test_it_is_that_of_plain_loops(said):
     labels, probs = written_out(said.labels, said.probs, said.weights)

@@ -252,7 +252,7 @@ def test_a_damaged_map_is_refused():
 # Many classes.
 
 
-@pytest.mark.some(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", [MatrixScaling(), Dirichlet(), StructuredMatrix()], ids=lambda r: type(r).__name__)
 def test_many_more_classes_than_rows(rng, recipe):
     probs = rng.dirichlet(np.ones(120), 12)
@@ -285,6 +285,7 @@ def test_a_fit_of_minutes_is_announced(monkeypatch, rng):
         StructuredMatrix().fit(labels, logits=z)
 
 
+@pytest.mark.slow
 def test_separable_rows_give_a_finite_map(rng):
     labels = rng.integers(0, 3, 60)
     z = 2 * np.eye(3)[labels] + 0.1 * rng.random((60, 3))

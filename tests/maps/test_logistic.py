@@ -133,7 +133,7 @@ def test_zero_and_one_are_read_after_the_fit_as_in_it(recipe):
     assert (np.diff(fitted.apply([0.0, 1e-300, 1e-17, 0.2])) >= 0).all()
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(18)
 @pytest.mark.parametrize("size", [1e3, 1e30, 1e160, 1e300])
 @pytest.mark.parametrize(
     "recipe",

@@ -235,6 +235,7 @@ def test_a_heavy_penalty_is_temperature_scaling(kind, rng):
     np.testing.assert_allclose(fitted.apply(logits=logits), expected, atol=OPTIMISER)
 
 
+@pytest.mark.slow
 def test_a_bend_that_all_classes_share_is_found_by_the_diagonal(rng):
     z = rng.normal(size=(20_000, 4)) * 2
     z -= np.log(np.exp(z).sum(axis=1, keepdims=True))

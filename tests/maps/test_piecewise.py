@@ -290,7 +290,7 @@ TRAPS = {
 }
 
 
-@pytest.mark.some(23)
+@pytest.mark.some(69)
 @pytest.mark.parametrize("trap", TRAPS)
 @SPACES
 @LOSSES
@@ -372,7 +372,7 @@ def test_weights_stand_for_rows(rng, space, pieces):
     np.testing.assert_allclose(one, other, atol=1e-6)
 
 
-@pytest.mark.some(9)
+@pytest.mark.slow
 @SPACES
 @LOSSES
 @PIECES
@@ -417,6 +417,7 @@ def test_a_line_is_read_between_its_knots():
     assert Bent(np.array([0.0, 1.0, 3.0]), np.array([1.0, 2.0, 0.0])).at(np.array([0.5, 2.0])).tolist() == [1.5, 1.0]
 
 
+@pytest.mark.slow
 def test_the_cost_does_not_grow_with_the_rows(rng):
     """After the sort everything happens on a thousand cells."""
     labels, probs, _ = drawn(rng, 200_000)

@@ -86,6 +86,7 @@ def test_unlabelled_rows_tell_their_prevalences(rng):
     assert same == there
 
 
+@pytest.mark.slow
 def test_the_estimate_is_the_limit_of_em(rng):
     _, probs = seen(rng, 200, (0.2, 0.5, 0.3))
     old, at = np.full(3, 1 / 3), np.full(3, 1 / 3)

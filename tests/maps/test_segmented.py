@@ -76,6 +76,7 @@ def test_what_a_segment_is_called_does_not_depend_on_its_type():
     assert np.array_equal(missing.apply(P, segments=[None if c == 2 else str(c) for c in codes]), expected)
 
 
+@pytest.mark.slow
 def test_counts_are_rows_repeated_and_rows_of_weight_0_are_none():
     counts = np.arange(150) % 3
     some = [each[:150] for each in (LABELS, P, WHERE)]

@@ -59,6 +59,7 @@ def test_by_hand():
     assert probs.temperature == pytest.approx(math.log(9) / math.log(3), abs=OPTIMISER)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 50, 1000])
 def test_many_classes(rng, n_classes):
     labels, logits = drawn(rng, 300, n_classes, 1.7)

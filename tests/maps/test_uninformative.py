@@ -46,6 +46,7 @@ def test_the_accuracy_stays_and_the_score_tells(rest, made):
     assert cal.brier_score(uninformative).value > cal.brier_score(cal.Temperature().fit(made).apply(made)).value + 0.02
 
 
+@pytest.mark.slow
 def test_but_the_canonical_error_is_not_fooled(made):
     few = slice(0, 600)
     uninformative = cal.canonical_error(TopAccuracy().fit(made).apply(made).rows(few)).value

@@ -163,6 +163,7 @@ def test_nothing_merged_with_something_is_that(rng):
     assert some_rows.merge(Monitor()).state == some_rows.state
 
 
+@pytest.mark.slow
 def test_the_state_stays_small_and_survives_as_json(rng):
     p = rng.random(8_000)
     monitor = watched(rng.random(8_000) < p, p)

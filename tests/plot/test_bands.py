@@ -32,6 +32,7 @@ def filled(ax, label):
     return area.get_paths()[0].vertices
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["consistency", "simultaneous"])
 def test_a_band_of_bins_is_drawn(diagnosis, method):
     corners = filled(reliability(diagnosis, band=method), f"{method} band, 95 %")
@@ -41,12 +42,14 @@ def test_a_band_of_bins_is_drawn(diagnosis, method):
         assert np.isclose(corners, (x, high)).all(axis=1).any()
 
 
+@pytest.mark.slow
 def test_a_band_of_rows_is_drawn(rng, diagnosis):
     p = rng.random(100)
     band = simultaneous_band(rng.random(100) < p, p, level=0.9)
     assert filled(diagnosis.plot(band=band), "simultaneous band, 90 %")[:, 0].max() == pytest.approx(band.x[-1])
 
 
+@pytest.mark.slow
 def test_intervals_are_drawn_only_when_asked_for(diagnosis):
     from matplotlib.collections import LineCollection
 

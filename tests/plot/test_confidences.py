@@ -33,6 +33,7 @@ def test_risk_is_drawn_on_request(answers, ax):
         answers.plot(ax, show="pie")
 
 
+@pytest.mark.slow
 def test_a_clinical_report_draws_its_curve_and_its_numbers(ax):
     p = RNG.random(500)
     found = cal.clinical(RNG.random(500) < p, p, name="score")

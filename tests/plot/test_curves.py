@@ -53,6 +53,7 @@ def test_logit_axes_reach_as_far_as_the_scores_the_data_or_as_before(ax):
     assert x.min() < 0.2 < 0.7 < x.max() < 0.75
 
 
+@pytest.mark.slow
 def test_a_map_beside_a_reliability_diagram_leaves_its_axes(ax):
     reliability(cal.diagnose(ROWS), scale="logit", ax=ax)
     before = ax.get_xlim()

@@ -22,6 +22,7 @@ def closed():
     plt.close("all")
 
 
+@pytest.mark.slow
 def test_all_panels_are_drawn(found):
     axes = found.plot()
     assert [ax.get_xlabel() for ax in axes] == ["F(y)", "quantile level", "predicted standard deviation", "x"]

@@ -10,6 +10,7 @@ mpl = pytest.importorskip("matplotlib")
 FOUND = {f"${name}": cal.ece([0, 1, 1, 0], [0.2, 0.7, p, 0.4]) for name, p in (("a", 0.9), ("b", 0.6), ("c", 0.8))}
 
 
+@pytest.mark.slow
 def test_answers_stand_side_by_side_under_their_names():
     axes = plot.grid(FOUND, columns=2, style="gaps")
     assert [ax.get_title(loc="left").splitlines()[0] for ax in axes] == ["$a", "$b", "$c"]

@@ -91,6 +91,7 @@ def test_without_matplotlib_there_are_words_and_tables(shown, monkeypatch):
     assert "<table" in html
 
 
+@pytest.mark.slow
 def test_facts_of_predictions_states_and_maps(shown):
     assert "observed rate" in shown["predictions"]._repr_html_()
     assert "sum of weights" in shown["classes"]._repr_html_()

@@ -14,7 +14,7 @@ matplotlib.use("agg")
 figures = pytest.importorskip("matplotlib.figure")
 
 
-@pytest.mark.some(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"error": 0.05}, {"n": 300}, {"n": 300, "error": 0.05}, {"width": 0.1}])
 def test_the_curve_is_drawn_with_its_answer(options, ax):
     found = plan(**options, mean_variance=0.2, n_data_sets=20)
@@ -26,6 +26,7 @@ def test_the_curve_is_drawn_with_its_answer(options, ax):
     ax.figure.canvas.draw()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{"error": 0.3}, {"n": 100, "statistic": "binned"}])
 def test_what_was_simulated_is_drawn_beside(options, ax):
     found = plan(**options, mean_variance=0.2, check=True, n_data_sets=30)

@@ -12,6 +12,7 @@ from calibrant import results
 from calibrant.report import page, write
 from calibrant.results import Answer, Record, Table
 from calibrant.verbs.answers import assess_answers
+from made_once import MadeOnce
 from report.test_page import Balance
 
 pytest.importorskip("matplotlib.pyplot")  # which warns where it is old: notebooks draw
@@ -21,23 +22,26 @@ P = RNG.random(300)
 DATA = cal.Predictions(RNG.random(300) < P**1.5, P)
 GAUSSIAN = cal.Predictions.from_gaussian(RNG.normal(size=60), np.zeros(60), np.ones(60))
 BETTER = cal.recalibrate(DATA, "platt")
-ANSWERS = {
-    "estimate": cal.ece(DATA),
-    "per class": cal.static_error(cal.example()[1]),
-    "test": cal.is_calibrated(DATA, n_draws=99),
-    "diagnosis": cal.diagnose(DATA, name="<b>"),
-    "forecasts": cal.diagnose(GAUSSIAN, name="<b>"),
-    "comparison": cal.compare(DATA, BETTER),
-    "comparisons": cal.compare(DATA, {"platt": BETTER, "<b>": cal.maps.Identity().fit(DATA)}),
-    "decomposition": cal.decompose(DATA),
-    "trust": cal.trust(DATA, estimators=[cal.ece], n_data_sets=3),
-    "where": cal.where(DATA, n_draws=99),
-    "audit": cal.audit(DATA, groups=RNG.choice(["a", "<b>"], 300)),
-    "plan": cal.plan(error=0.03, mean_variance=0.12, statistic="binned"),
-    "validation": cal.plan_validation(0.1, 0.8),
-    "answers": assess_answers(DATA.labels[:40], np.round(P[:40], 1)),
-    "examination": cal.examine(DATA, name="<b>"),
-}
+GROUPS = RNG.choice(["a", "<b>"], 300)
+ANSWERS = MadeOnce(
+    {
+        "estimate": lambda: cal.ece(DATA),
+        "per class": lambda: cal.static_error(cal.example()[1]),
+        "test": lambda: cal.is_calibrated(DATA, n_draws=99),
+        "diagnosis": lambda: cal.diagnose(DATA, name="<b>"),
+        "forecasts": lambda: cal.diagnose(GAUSSIAN, name="<b>"),
+        "comparison": lambda: cal.compare(DATA, BETTER),
+        "comparisons": lambda: cal.compare(DATA, {"platt": BETTER, "<b>": cal.maps.Identity().fit(DATA)}),
+        "decomposition": lambda: cal.decompose(DATA),
+        "trust": lambda: cal.trust(DATA, estimators=[cal.ece], n_data_sets=3),
+        "where": lambda: cal.where(DATA, n_draws=99),
+        "audit": lambda: cal.audit(DATA, groups=GROUPS),
+        "plan": lambda: cal.plan(error=0.03, mean_variance=0.12, statistic="binned"),
+        "validation": lambda: cal.plan_validation(0.1, 0.8),
+        "answers": lambda: assess_answers(DATA.labels[:40], np.round(P[:40], 1)),
+        "examination": lambda: cal.examine(DATA, name="<b>"),
+    }
+)
 each = pytest.mark.parametrize("name", ANSWERS)
 
 
@@ -55,7 +59,7 @@ def test_every_answer_has_the_common_members(name):
         assert all(f"  {word}: {note}" in text for note in texts)
 
 
-@pytest.mark.some(4)
+@pytest.mark.slow
 @each
 def test_the_notebook_and_the_page_draw_the_tables_of_the_answer(name):
     answer = ANSWERS[name]
@@ -78,6 +82,7 @@ def test_what_is_saved_is_read_back(name, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "a.json"]
 
 
+@pytest.mark.slow
 @each
 def test_an_answer_is_drawn_or_refused(name):
     plt = pytest.importorskip("matplotlib.pyplot")

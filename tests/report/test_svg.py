@@ -30,6 +30,7 @@ def test_points_lie_where_the_curve_says(curve):
     assert areas[1] / areas[0] == pytest.approx(3, rel=0.02)  # radii are written in hundredths
 
 
+@pytest.mark.slow
 def test_shaded_area_of_the_row_diagram_is_the_binned_error(results):
     shown = results["diagnosis"].curve
     span = value_range([shown])

@@ -20,6 +20,7 @@ def test_ties_are_counted_or_shared_out():
     assert [rank_p_value(values, "random", coin) for coin in (0.0, 0.3, 0.6, 0.9)] == [1 / 5, 2 / 5, 3 / 5, 4 / 5]
 
 
+@pytest.mark.slow
 def test_random_places_make_p_values_uniform(rng):
     p = [rank_p_value(rng.integers(0, 3, 20).astype(float), "random", rng.random()) for _ in range(20_000)]
     share = np.bincount((np.array(p) * 20).round().astype(int), minlength=21)[1:] / 20_000

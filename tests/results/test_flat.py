@@ -12,7 +12,6 @@ import calibrant as cal
 from calibrant.results import Estimate, Interval, TestResult, by_slug, keyed, looked_up, slug
 from results.every_answer import ANSWERS
 
-DIAGNOSIS = ANSWERS["diagnosis"]
 KEYS = (
     "calibration_error", "rms_calibration_error", "ece", "debiased_ece", "debiased_rms_calibration_error", "mce", "sweep_ece",
     "smooth_ece", "ks_calibration_error", "mean_gap", "brier_score", "log_score", "root_brier_score",
@@ -22,12 +21,12 @@ FORECAST_KEYS = (
     "pit_error", "coverage_error", "miscalibration_area", "marginal_error", "skce_of_gaussians", "dawid_sebastiani_score", "crps",
     "interval_score", "pit_test", "marginal_test", "spread_test", "gaussian_skce_test",
 )  # fmt: skip
-each = pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS)
+each = pytest.mark.parametrize("name", ANSWERS)
 
 
 def test_keys_of_a_diagnosis_never_change():
     """Loggers and dashboards rely on them."""
-    assert DIAGNOSIS.keys() == KEYS
+    assert ANSWERS["diagnosis"].keys() == KEYS
     assert ANSWERS["diagnosis of classes"].keys() == (*KEYS, "classwise/ece", "canonical_ce")
     assert ANSWERS["forecasts"].keys() == FORECAST_KEYS
 
@@ -49,9 +48,9 @@ def test_what_is_not_there_or_not_clear_is_refused():
     with pytest.raises(
         KeyError, match="'eec' is not here; there are 'calibration_error', 'rms_calibration_error', 'ece'"
     ):
-        DIAGNOSIS["eec"]
+        ANSWERS["diagnosis"]["eec"]
     with pytest.raises(KeyError, match="'binned_error' stands for several: 'ece', 'debiased_ece'"):
-        DIAGNOSIS["binned_error"]
+        ANSWERS["diagnosis"]["binned_error"]
 
 
 def test_further_estimates_leave_the_keys_as_they_are():
@@ -73,7 +72,8 @@ def test_keys_are_unique_whatever_the_titles():
 
 
 @each
-def test_answers_are_flat_numbers(answer):
+def test_answers_are_flat_numbers(name):
+    answer = ANSWERS[name]
     found = answer.to_dict()
     assert found
     assert all(type(value) is float for value in found.values())
@@ -89,14 +89,15 @@ def test_an_estimate_is_named_by_its_key():
 
 
 def test_a_diagnosis_holds_every_estimate_and_the_test():
-    found = DIAGNOSIS.to_dict()
-    assert [found[key] for key in KEYS] == [estimate.value for estimate in DIAGNOSIS.estimates]
-    assert (found["n"], found["test/p_value"]) == (DIAGNOSIS.n, DIAGNOSIS.test.p_value)
-    assert found["mean_gap/low"] == DIAGNOSIS["mean_gap"].interval.low
+    found = ANSWERS["diagnosis"].to_dict()
+    assert [found[key] for key in KEYS] == [estimate.value for estimate in ANSWERS["diagnosis"].estimates]
+    assert (found["n"], found["test/p_value"]) == (ANSWERS["diagnosis"].n, ANSWERS["diagnosis"].test.p_value)
+    assert found["mean_gap/low"] == ANSWERS["diagnosis"]["mean_gap"].interval.low
 
 
 @each
-def test_json_starts_with_a_summary_that_is_not_read_back(answer):
+def test_json_starts_with_a_summary_that_is_not_read_back(name):
+    answer = ANSWERS[name]
     written = json.loads(answer.to_json())
     assert list(written)[:3] == ["schema", "kind", "summary"]
     summary = written.pop("summary")
@@ -109,8 +110,8 @@ def test_json_starts_with_a_summary_that_is_not_read_back(answer):
 
 
 def test_the_summary_of_a_diagnosis_is_short():
-    summary = DIAGNOSIS.summary()
-    assert summary["calibrated"] is DIAGNOSIS.calibrated
+    summary = ANSWERS["diagnosis"].summary()
+    assert summary["calibrated"] is ANSWERS["diagnosis"].calibrated
     assert "verdict" not in summary  # it is the answer
     assert {key.split("/")[0] for key in summary["numbers"]} == {"n", "calibration_error", "ece", "mean_gap", "test"}
     assert ANSWERS["comparison"].summary()["verdict"] == ANSWERS["comparison"].verdict

@@ -52,7 +52,7 @@ def test_every_answer_fits_the_schema(name):
     assert fits(json.loads(ANSWERS[name].to_json()), whole())
 
 
-@pytest.mark.some(30)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_every_map_fits_the_schema(method):
     several, _ = cal.example()

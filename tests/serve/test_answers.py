@@ -23,6 +23,7 @@ def _own_limit(monkeypatch):
     monkeypatch.setenv(SETTING, "1000000000")
 
 
+@pytest.mark.slow
 def test_the_diagnosis_is_that_of_the_verb(ask, binary_csv):
     found = ask(binary_csv)
     predictions = cal.read(ask.folder / "data.csv")
@@ -36,6 +37,7 @@ def test_the_diagnosis_is_that_of_the_verb(ask, binary_csv):
     json.dumps(found, allow_nan=False)
 
 
+@pytest.mark.slow
 def test_the_report_is_that_of_the_command(ask, binary_csv, tmp_path):
     assert ask(binary_csv, "report")["files"] == ["report.html"]
     written = (ask.folder / "report.html").read_text(encoding="utf-8")
@@ -72,6 +74,7 @@ def test_views_and_classes(ask, classes_csv):
     assert "adaptive" in [each["name"] for each in every["estimators"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("estimator", "drawn"), [("sweep", True), ("fitted", True), ("smooth", False)])
 def test_an_estimator_is_measured_and_its_curve_drawn(ask, binary_csv, estimator, drawn):
     found = ask(binary_csv, "measure", estimator=estimator)
@@ -80,6 +83,7 @@ def test_an_estimator_is_measured_and_its_curve_drawn(ask, binary_csv, estimator
     assert bool(found["curves"]) is drawn
 
 
+@pytest.mark.slow
 def test_repairs_are_judged_on_rows_that_no_fit_has_seen(ask, binary_csv):
     found = ask(binary_csv, "compare", methods=["platt", "isotonic"], parts=3)
     assert "Fitted on 200 rows and judged on 100 others" in found["held_out"]
@@ -102,6 +106,7 @@ def test_no_row_is_in_both_parts():
     assert sorted([*fitting.probs, *judging.probs]) == sorted(p)
 
 
+@pytest.mark.slow
 def test_maps_can_be_used_in_all_their_forms(ask, classes_csv):
     found = ask(classes_csv, "compare", methods=["temperature", "prior_shift", "beta"], parts=2)
     assert [sorted(each["files"])[:2] for each in found["repairs"]]
@@ -114,6 +119,7 @@ def test_maps_can_be_used_in_all_their_forms(ask, classes_csv):
     assert set(found["files"]) >= {name for each in found["repairs"] for name in each["files"]}
 
 
+@pytest.mark.slow
 def test_onnx_or_the_reason_why_there_is_none(ask, binary_csv):
     (found,) = ask(binary_csv, "compare", methods=["platt"], parts=2)["repairs"]
     try:
@@ -126,6 +132,7 @@ def test_onnx_or_the_reason_why_there_is_none(ask, binary_csv):
         onnx.load(ask.folder / "platt.onnx")
 
 
+@pytest.mark.slow
 def test_a_repair_that_cannot_be_fitted_does_not_take_the_others_along(ask, classes_csv):
     only = "\n".join(
         classes_csv.splitlines()[:1] + [line for line in classes_csv.splitlines() if line.startswith("cat")]

@@ -25,6 +25,7 @@ def test_without_censoring_it_is_the_usual_fit(alpha, beta, rng):
     assert found.likelihood >= stats.beta.logpdf(p, a, b).mean() - OPTIMISER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scores_rounded_to_one_do_not_decide_the_fit(dtype, rng):
     """Of Beta(2.8, 0.05) 41 % round to 1 in float32 and 16 % in float64."""

@@ -127,6 +127,7 @@ def test_the_workers_change_nothing():
     assert not np.array_equal(alone.values, measured(several, world, 200, 100, seed=4, workers=1).values)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(tmp_path):
     path = tmp_path / "parts.jsonl"
     call = partial(bias, cal.ece, power_world(0.05), 2000, 500, checkpoint=path)

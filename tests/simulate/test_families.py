@@ -12,6 +12,7 @@ from calibrant.simulate import EmpiricalWorld, bent_world, calibrated_world, nam
 from tolerances import ROUNDING
 
 
+@pytest.mark.slow
 @given(
     error=st.floats(0.001, 0.15),
     family=st.sampled_from(["power", "scaled", "tempered"]),

@@ -111,6 +111,7 @@ def test_what_is_no_map_is_refused(given, message):
         map_quality({"bad": given}, ShapeWorld("sqrt", 0.06), 300, 5)
 
 
+@pytest.mark.slow
 def test_calibrators_of_one_model_are_ranked_by_what_they_leave():
     world = UniformWorld(calibration=np.square)
     share = {f"{a}": lambda p, a=a: (1 - a) * p**2 + a * p for a in (0.0, 0.4, 0.7, 1.0)}

@@ -14,6 +14,7 @@ from calibrant.simulate.possible import PossibleWorlds, bias_over
 ECE = named_all({"ECE": cal.ece})[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smooth", [False, True])
 def test_worlds_have_the_scores_of_the_data_and_curves_near_the_truth(smooth):
     data = power_world(0.15).sample(3000, seed=0)

@@ -37,6 +37,7 @@ def test_random_labels_have_errors_in_closed_form(concentration):
         assert near(world.truth(2, f"class {j}"), u * np.sqrt(squares[j]))
 
 
+@pytest.mark.slow
 def test_the_top_error_of_random_labels_follows_the_top_score():
     world = DirichletWorld([0.7, 0.7, 0.7, 0.7], random=0.25)
     top = world.rows(400_000, 9)[0].max(axis=1)
@@ -48,6 +49,7 @@ def test_the_top_error_of_random_labels_follows_the_top_score():
     assert truth.n == 250_000
 
 
+@pytest.mark.slow
 def test_two_classes_are_one_event():
     """With K = 2 the truth given p is a curve: integrate it."""
     from scipy.integrate import quad
@@ -63,6 +65,7 @@ def test_two_classes_are_one_event():
     assert near(world.truth(1, "top"), exact)
 
 
+@pytest.mark.slow
 def test_the_top_error_forgets_the_other_classes():
     """What matters given the top score is the mean over the rest: narrow bins of a plain simulation agree."""
     world = DirichletWorld([[4.0, 1.0, 1.0], [0.5, 0.5, 0.5]], power=0.5, shares=[1.0, 3.0])
@@ -89,7 +92,7 @@ def test_errors_bound_each_other(world, norm):
     assert canonical > top > 0
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(18)
 @pytest.mark.parametrize("world", [DirichletWorld([1.0, 0.5, 0.2]), LogisticNormalWorld(6)])
 @pytest.mark.parametrize("view", ["auto", "top", "class 1", "classwise", "canonical"])
 def test_calibrated_worlds_have_no_error(world, view):
@@ -122,6 +125,7 @@ def test_tiny_concentrations_put_all_on_one_class(rng):
     assert (predicted.max(axis=1) == 1).mean() > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "world",
     [

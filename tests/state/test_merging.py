@@ -103,7 +103,7 @@ def test_estimators(name, kind, cuts, order):
     check_estimator(methods("estimator")[name].function, kind, cuts, order)
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(36)
 @pytest.mark.parametrize("kind", ["plain", "ties", "weights", "float32"])
 @pytest.mark.parametrize("name", [each.name for each in with_state("clinical estimator", "pooled")])
 @settings(max_examples=4)

@@ -26,6 +26,7 @@ def judged(predictions, draws=199):
     return judged_classes(predictions, cal.is_calibrated(predictions, view="top", n_draws=draws, ties="count"))
 
 
+@pytest.mark.slow
 def test_the_class_at_fault_is_named(rng):
     test, classes, cautions = judged(drawn(rng, 800, (1.0, 1.0, 2.5, 1.0)))
     assert test.rejects()
@@ -59,12 +60,14 @@ def test_many_probabilities_are_tested_in_part(rng, monkeypatch):
     assert cautions == ("the tests of all classes use 100 of the 300 rows, one in 3",)
 
 
+@pytest.mark.slow
 def test_names_of_classes_do_not_mix_with_their_places(rng):
     found = drawn(rng, 800, (1.0, 1.0, 2.5, 1.0))
     renamed = Predictions(np.array([3, 2, 1, 0])[found.labels], found.probs, classes=[3, 2, 1, 0])
     assert judged(renamed)[1].classes[0] == 1
 
 
+@pytest.mark.slow
 def test_groups_are_warned_of(rng):
     found = drawn(rng, 200)
     grouped = Predictions(found.labels, found.probs, groups=np.repeat(np.arange(50), 4))
@@ -98,6 +101,7 @@ def test_a_state_names_the_class_that_rows_name(rng):
     )
 
 
+@pytest.mark.slow
 def test_copies_of_rows_are_no_evidence_where_they_are_clusters(rng):
     """A class that is wrong by chance on 60 rows stays so when each is given 20 times."""
     found = drawn(rng, 60)

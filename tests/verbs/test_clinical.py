@@ -31,6 +31,7 @@ def test_every_registered_measure_is_in_the_table(found):
     assert len(found.tables()[0].rows) == len(found.estimates) == 10
 
 
+@pytest.mark.slow
 def test_it_says_what_is_wrong(found, rows):
     assert "Risks are too low on average (O/E ratio" in found.sentence()
     assert "Risks are too extreme (calibration slope" in found.sentence()
@@ -61,6 +62,7 @@ def test_groups_bring_a_warning(rows):
     assert any("taken as independent" in caution for caution in made.cautions)
 
 
+@pytest.mark.slow
 def test_a_state_gives_the_same(rows):
     labels, probs = rows[0][:60], rows[1][:60]
     ours, theirs = cal.clinical(cal.collect(labels, probs)), cal.clinical(labels, probs)

@@ -20,6 +20,7 @@ def sampled(rng, n, sharpen=1.0, n_classes=3):
     return Predictions.from_logits((z + rng.gumbel(size=z.shape)).argmax(axis=1), z * sharpen)
 
 
+@pytest.mark.slow
 def test_an_overconfident_model(rng):
     found = diagnose(sampled(rng, 3000, 2.5))
     assert found.calibrated is False
@@ -43,6 +44,7 @@ def test_a_calibrated_model(rng):
     assert "no miscalibration to repair" in found.advice[0]
 
 
+@pytest.mark.slow
 def test_an_event_is_predicted_too_high_or_too_low(rng):
     p = rng.random(3000)
     y = rng.random(3000) < p
@@ -89,6 +91,7 @@ def test_vanishing_predictions_of_what_never_happens_are_not_called_miscalibrate
         assert diagnose([0] * 300, [tiny] * 300).calibrated is None
 
 
+@pytest.mark.slow
 def test_what_is_measured(rng):
     found = diagnose(sampled(rng, 500))
     titles = [estimate.title for estimate in found.estimates]
@@ -101,6 +104,7 @@ def test_what_is_measured(rng):
         found["no such"]
 
 
+@pytest.mark.slow
 def test_each_estimate_is_the_one_its_function_gives(rng):
     predictions = sampled(rng, 400)
     found = diagnose(predictions, view="class 1")
@@ -146,6 +150,7 @@ def test_few_rows_are_reported():
     assert len(set(found.cautions)) == len(found.cautions)
 
 
+@pytest.mark.slow
 def test_tables_have_one_row_per_estimate_and_per_bin(rng):
     predictions = sampled(rng, 300)
     assert len(diagnose(predictions, view="top").tables()[1].rows) == 1 + len(
@@ -168,7 +173,7 @@ def test_wrong_views_are_refused(rng):
         diagnose([0, 1], [0.2, 0.7], view="top")
 
 
-@pytest.mark.some(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("bend", [1.0, 1.1, 1.2, 1.4])
 def test_the_verdict_is_that_of_the_test(rng, bend):
     for _ in range(3):
@@ -184,6 +189,7 @@ def test_shares_are_judged_without_a_test(rng):
     assert found.calibrated is False
 
 
+@pytest.mark.slow
 def test_groups_are_warned_of_or_taken_as_clusters():
     rng = np.random.default_rng(0)
     groups, q = np.repeat(np.arange(40), 25), rng.random(40)

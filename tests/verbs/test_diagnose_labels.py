@@ -33,6 +33,7 @@ def test_calibrated_labels_are_left_alone():
     assert found.classes.n_wrong == 0
 
 
+@pytest.mark.slow
 def test_one_label_is_an_event():
     found, alone = cal.diagnose(TAGS, view="class boat"), cal.diagnose(Y[:, 2], P[:, 2])
     assert found.heading.startswith("model, class boat: 600 rows")
@@ -52,6 +53,7 @@ def test_many_labels_are_tested_on_some_of_the_rows(monkeypatch):
     assert "the tests of all labels use 300 of the 600 rows, one in 2" in cal.diagnose(TAGS).cautions
 
 
+@pytest.mark.slow
 def test_reports_and_json(tmp_path):
     found = cal.diagnose(TAGS, measures=["ACE"])
     assert type(found).from_json(found.to_json()).verdict == found.verdict

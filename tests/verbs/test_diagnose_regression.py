@@ -18,7 +18,7 @@ from tolerances import STANDARD_ERRORS
 kinds = pytest.mark.parametrize("kind", ["Gaussian", "bent", "quantile", "sample"])
 
 
-@pytest.mark.some(4)
+@pytest.mark.slow
 @kinds
 def test_a_right_model_passes_and_a_narrow_one_does_not(kind, rng):
     fine, narrow = (cal.diagnose(every_kind(rng, 400, width)[kind], name="m") for width in (1.0, 0.6))
@@ -89,6 +89,7 @@ def test_counts_are_rows_and_weights_have_no_scale(rng):
         assert one.p_value == pytest.approx(other.p_value, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_many_rows_take_blocks(rng, monkeypatch):
     from calibrant.verbs import diagnose_regression as module
 

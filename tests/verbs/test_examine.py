@@ -32,6 +32,7 @@ def test_a_binary_event_has_the_clinical_block_and_several_classes_have_their_ta
     assert kinds(cal.examine(cal.example()[1])) == ["Classes", "Where", "Comparisons", "Plan"]
 
 
+@pytest.mark.slow
 def test_stated_confidences_have_their_levels_in_place_of_the_clinical_block():
     answers = binary()
     answers.is_confidence = True
@@ -39,12 +40,14 @@ def test_stated_confidences_have_their_levels_in_place_of_the_clinical_block():
     assert "ClinicalReport" not in kinds(cal.examine(answers))
 
 
+@pytest.mark.slow
 def test_the_diagnosis_is_that_of_diagnose():
     data = binary()
     found = cal.examine(data, name="a", measures=["MMCE"]).diagnosis
     assert found == cal.diagnose(data, name="a", measures=["MMCE"])
 
 
+@pytest.mark.slow
 def test_what_is_given_is_not_computed_again(monkeypatch):
     data = binary()
     given = cal.where(data, n_draws=99)
@@ -55,6 +58,7 @@ def test_what_is_given_is_not_computed_again(monkeypatch):
     assert found.answers[-1] is other
 
 
+@pytest.mark.slow
 def test_what_takes_long_is_left_out_and_named(monkeypatch):
     monkeypatch.setattr(module, "MOST_TRIED", 10)
     monkeypatch.setattr(module, "MOST_PLANNED", 10)
@@ -87,6 +91,7 @@ def test_few_rows_are_not_repaired():
     assert any("too few to judge" in each for each in found.left_out)
 
 
+@pytest.mark.slow
 def test_forecasts_and_states_have_their_diagnosis():
     forecasts = cal.Predictions.from_gaussian(RNG.normal(size=60), np.zeros(60), np.ones(60))
     assert cal.examine(forecasts).answers == ()
@@ -97,6 +102,7 @@ def test_forecasts_and_states_have_their_diagnosis():
     assert found.origin.fingerprint == ""
 
 
+@pytest.mark.slow
 def test_it_is_read_back(event):
     assert Examination.from_json(event.to_json()) == event
 

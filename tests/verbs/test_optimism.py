@@ -104,6 +104,7 @@ def test_intervals_are_those_of_the_apparent_measures_moved():
     assert found.interval.method == "profile likelihood, moved by the optimism"
 
 
+@pytest.mark.slow
 def test_every_measure_is_that_of_its_estimator_on_the_rows():
     found = optimism(Logit(), X, Y, n_draws=2)
     rows = cal.Predictions(Y, Logit().fit(X, Y).predict_proba(X)[:, 1])
@@ -114,6 +115,7 @@ def test_every_measure_is_that_of_its_estimator_on_the_rows():
     assert found.to_dict()["c_statistic"] == found["c_statistic"].value
 
 
+@pytest.mark.slow
 def test_the_model_stays_as_it_is_and_frames_are_taken():
     model = Logit().fit(X, 1 - Y)
     before = model.b.copy()

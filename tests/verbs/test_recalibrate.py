@@ -21,6 +21,7 @@ def test_methods_go_by_name(rng, method):
     assert recalibrate(few, METHODS[method]()) == by_name
 
 
+@pytest.mark.slow
 def test_the_default_is_auto(rng):
     p = rng.random(120)
     few = Predictions(rng.random(120) < p**2, p)

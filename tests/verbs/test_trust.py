@@ -109,7 +109,7 @@ def test_tied_scores_are_drawn_again_as_they_are(rng):
     assert set(found.world.values) <= set(p)
 
 
-@pytest.mark.some(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [[1] * 20, [0, 1] * 10])
 @pytest.mark.parametrize("probs", [[0.9] * 20, list(np.linspace(0.05, 0.95, 20))])
 def test_degenerate_data_give_an_answer(labels, probs):
@@ -117,6 +117,7 @@ def test_degenerate_data_give_an_answer(labels, probs):
     assert all(np.isfinite(r.rmse) for r in found.rows)
 
 
+@pytest.mark.slow
 def test_several_classes_are_asked_by_view():
     _, test = cal.example()
     top, one = (cal.trust(test, estimators=[cal.ece], n_data_sets=3, view=view) for view in ("top", "class 3"))

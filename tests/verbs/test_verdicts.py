@@ -187,6 +187,7 @@ def test_a_small_error_that_is_detected_has_an_upper_end():
     raise AssertionError
 
 
+@pytest.mark.slow
 def test_an_impossible_event_of_a_state_and_of_counts_is_told():
     y, p = [1, 0, 1, 0] * 50, [0.0, 0.0, 0.5, 0.5] * 50
     assert "50 outcomes given probability 0, so the log loss is infinite: the first is row 0" in diagnose(y, p).verdict

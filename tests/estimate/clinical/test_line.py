@@ -39,6 +39,7 @@ def test_the_slope_is_that_of_coxs_test():
     assert (found.value, found.parts["intercept"].value) == (parts["slope"], parts["intercept"])
 
 
+@pytest.mark.slow
 def test_ends_have_the_likelihood_that_the_level_allows():
     labels, probs = rows(40)
     found = calibration_slope(labels, probs, level=0.9)

@@ -193,6 +193,7 @@ def test_marginal_p_values_are_exact_and_a_shift_is_found(rng):
     assert marginal_error(said.with_gaussian(said.mean + 1, said.variance)).parts["p_value"] == 0.005
 
 
+@pytest.mark.slow
 def test_the_climatology_fools_the_pit(rng):
     """Two groups far apart, and the same forecast for all: what looks at the PIT alone is content."""
     centres = np.repeat([-1.0, 1.0], 1000)

@@ -34,6 +34,7 @@ def test_two_rows_by_hand():
     assert found.interval is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("widths", [(1.3, 0.7), (0.2, 3.0)])
 def test_it_is_the_sum_over_grids(widths, rng):
     said = drawn(rng, 3)
@@ -118,6 +119,7 @@ def test_unbiased_and_blocks_are_zero_on_average_for_a_calibrated_model(rng):
         assert abs(np.mean(values)) < STANDARD_ERRORS * np.std(values) / 20
 
 
+@pytest.mark.slow
 def test_the_noise_floor_of_the_biased_form_is_its_mean(rng):
     found = [gaussian_skce(drawn(rng, 20), estimator="biased", bandwidth=1.0, label_bandwidth=1.0) for _ in range(600)]
     gaps = [each.value - each.noise_floor for each in found]

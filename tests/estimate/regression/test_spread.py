@@ -97,7 +97,7 @@ def test_weight_two_is_the_row_twice(rng):
     assert spread_test(weighted).statistic == pytest.approx(spread_test(repeated).statistic, abs=1e-9)
 
 
-@pytest.mark.some(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("degrees", [1.0, 2.5, 9.0, 400.0])
 def test_noise_is_an_integral_of_chi_squared(degrees):
     x = chi2.ppf((np.arange(400_000) + 0.5) / 400_000, degrees)

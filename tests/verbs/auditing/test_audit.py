@@ -288,6 +288,7 @@ def test_a_calibrated_model_has_no_bad_segment(rng, people):
     assert found.sentence().startswith(f"None of {len(found)} segments called wrong (smallest adjusted p =")
 
 
+@pytest.mark.slow
 def test_errors_that_cancel_are_seen_by_the_range_alone(rng):
     p = rng.random(4000)
     part = rng.random(4000) < 0.3
@@ -336,6 +337,7 @@ def test_weights_are_held_fixed(rng):
     assert segment.standard_gap == pytest.approx((w * (y - p))[inside].sum() / sigma)
 
 
+@pytest.mark.slow
 def test_the_number_of_cores_does_not_matter(said, people, monkeypatch):
     several = audit(said, people, n_draws=99)
     monkeypatch.setattr(blocks, "n_cores", lambda: 1)
@@ -532,6 +534,7 @@ def test_named_masks_and_features_are_judged_together(said, people):
     assert {s.name for s in found.segments} == {"all rows", "sex = f", "sex = m", "old"}
 
 
+@pytest.mark.slow
 def test_an_audit_prints_and_travels(said, people):
     found = audit(said, people, n_draws=199)
     assert Audit.from_json(found.to_json()) == found

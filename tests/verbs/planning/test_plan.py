@@ -117,6 +117,7 @@ LAWS = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
 @given(st.floats(0.02, 0.5), st.floats(0.3, 0.99), st.sampled_from([0.01, 0.05, 0.2]))
 def test_rows_needed_and_errors_detectable_are_inverse(law, error, power, alpha):
@@ -246,6 +247,7 @@ def test_the_curve_holds_the_answer():
     assert (np.diff(wide.curve.y) < 0).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_a_plan_prints_and_travels():
     found = by_formula(error=0.05, mean_variance=0.2, check=True, n_data_sets=40)
     assert Plan.from_json(found.to_json()) == found

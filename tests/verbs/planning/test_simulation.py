@@ -19,6 +19,7 @@ NONE = lambda done, of: None  # noqa: E731
 FEW = {"n_data_sets": 20, "mean_variance": 0.2}
 
 
+@pytest.mark.slow
 def test_the_test_of_diagnose_is_planned_for_and_named():
     found = plan(error=0.2, **FEW)
     assert (found.statistic, found.goal, found.by_formula) == ("is_calibrated", "error", False)
