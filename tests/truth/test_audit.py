@@ -36,7 +36,7 @@ def at_most(hits, promised):
 )
 def test_a_calibrated_model_is_rarely_called_wrong_anywhere(rng, kind, statistic):
     alarms, alone = [], []
-    for run in range(160):
+    for run in range(80):
         p = PREDICTIONS[kind](rng, ROWS)
         said = cal.Predictions(rng.random(ROWS) < p, p)
         found = audit(said, features(rng), statistic=statistic, min_size=1, n_draws=DRAWS, seed=run)
@@ -50,7 +50,7 @@ def test_a_calibrated_model_is_rarely_called_wrong_anywhere(rng, kind, statistic
 @pytest.mark.parametrize("statistic", ["gap", "both"])
 def test_where_one_cell_is_wrong_the_others_are_not_blamed(rng, statistic):
     named, blamed = [], []
-    for run in range(120):
+    for run in range(60):
         p, columns = rng.random(ROWS), features(rng)
         bad = (columns["a"] == "0") & (columns["b"] == "0")
         y = rng.random(ROWS) < np.where(bad, p**3, p)
@@ -65,7 +65,7 @@ def test_where_one_cell_is_wrong_the_others_are_not_blamed(rng, statistic):
 @pytest.mark.parametrize("slope", [1.0, 0.6])
 def test_all_intervals_hold_their_truths_at_once(rng, slope):
     covered = []
-    for run in range(120):
+    for run in range(60):
         p, columns = rng.beta(0.7, 1.2, ROWS).clip(1e-6, 1 - 1e-6), features(rng)
         q = 1 / (1 + (1 / p - 1) ** slope)
         found = audit(cal.Predictions(rng.random(ROWS) < q, p), columns, min_size=20, n_draws=DRAWS, seed=run)
@@ -103,7 +103,7 @@ def too_confident(rng):
 @pytest.mark.parametrize("many", [False, True])
 def test_intervals_hold_where_hardly_anything_is_left_to_chance(rng, world, many):
     covered = []
-    for run in range(100):
+    for run in range(50):
         p, q = world(rng)
         y, columns = rng.random(ROWS) < q, features(rng)
         first = np.arange(ROWS) < ROWS // 5
@@ -123,7 +123,7 @@ def test_intervals_hold_where_hardly_anything_is_left_to_chance(rng, world, many
 def test_a_detectable_error_is_seen_four_times_in_five(rng, statistic):
     seen = []
     options = {"statistic": statistic, "min_size": 20, "n_draws": DRAWS, "depth": 2}
-    for run in range(100):
+    for run in range(50):
         p, columns = 0.3 + 0.4 * rng.random(ROWS), features(rng)
         cell = audit(cal.Predictions(rng.random(ROWS) < p, p), columns, seed=run, **options)["a = 0"]
         q = np.where(columns["a"] == "0", p + cell.detectable * rng.choice([-1, 1]), p)

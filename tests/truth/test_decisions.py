@@ -39,7 +39,7 @@ def test_a_calibrated_model_is_called_wrong_in_one_of_twenty_at_most(rng, n):
 
 @pytest.mark.parametrize("n", [30, 200, 2000])
 def test_p_values_drawn_within_their_steps_accuse_in_exactly_one_of_twenty(rng, n):
-    runs, wrong = 1000, 0
+    runs, wrong = 500, 0
     for i in range(runs):
         said = rng.choice(LEVELS[:-1], n) if i % 2 else rng.beta(2.7752, 0.0478, n)
         levels, overall = levels_tested(Predictions(rng.random(n) < said, said).event(), ties="random")
@@ -146,7 +146,7 @@ def test_the_held_out_gap_of_a_calibrated_model_averages_to_zero(rng):
 
 # Regret.
 
-RUNS = 150
+RUNS = 80
 
 
 @pytest.mark.parametrize("recipe", ["isotonic", "beta"])

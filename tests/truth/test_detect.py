@@ -22,7 +22,7 @@ from tolerances import STANDARD_ERRORS
 
 pytestmark = pytest.mark.slow
 
-SETS = 1000
+SETS = 600
 WORLDS = {
     "uniform": lambda rng, n: rng.random(n),
     "confident": lambda rng, n: rng.beta(2.7752, 0.0478, n),

@@ -6,7 +6,7 @@ import pytest
 import calibrant as cal
 
 pytestmark = pytest.mark.slow
-RUNS, FEWER = 200, 30
+RUNS, FEWER = 100, 20
 """Fewer for the Gaussian process, which is fitted anew for every fold."""
 
 

@@ -56,7 +56,7 @@ def assert_held(held, least=LEAST):
 def test_the_calibration_error_lies_in_its_interval(rng, record_testsuite_property, name, n):
     world = WORLDS[name]
     held = {1: [], 2: []}
-    for data, _ in data_sets(world, n, 120, rng):
+    for data, _ in data_sets(world, n, 60, rng):
         for norm, each in held.items():
             low, high = event_ends(data.event(), norm, 0.95)
             each.append(low <= world.true_error(norm) <= high)
@@ -70,7 +70,7 @@ def test_the_calibration_error_lies_in_its_interval(rng, record_testsuite_proper
 def test_errors_in_one_place_in_waves_and_of_few_predictions_are_held(rng, name, n):
     """`studies/coverage_error.py` has more sizes and data sets."""
     world, held, above = ERROR_WORLDS["reporting"][name], [], []
-    for data, _ in data_sets(world, n, 100, rng):
+    for data, _ in data_sets(world, n, 50, rng):
         for norm in (1, 2):
             low, high = event_ends(data.event(), norm, 0.95)
             held.append(low <= world.true_error(norm) + 1e-12 <= high + 2e-12)
@@ -142,7 +142,7 @@ def test_gaps_scores_and_their_changes_lie_in_their_intervals(rng, name, n):
     was, now = brier(p, rate), brier(0.9 * p, rate)
     truths = (p - rate).mean(), was, now - was, now**0.5 - was**0.5
     held = []
-    for data, _ in data_sets(WORLDS[name], n, 400, rng):
+    for data, _ in data_sets(WORLDS[name], n, 200, rng):
         changed = cal.compare(data, Predictions(data.labels, 0.9 * data.probs), method=None)
         found = cal.mean_gap(data), changed.before, changed.difference, changed.root
         held.append([truth in each.interval for truth, each in zip(truths, found, strict=True)])
@@ -167,7 +167,7 @@ def test_an_estimators_own_value_lies_in_the_interval_by_inversion(rng):
     # all errors have one sign, so that smoothing does not hide any: the smooth error is 0.05 but for the ends of [0, 1]
     large, _ = next(data_sets(power_world(0.05), 400_000, 1, rng))
     truth = cal.smooth_error(large).value
-    sets = data_sets(power_world(0.05), 300, 25, rng)
+    sets = data_sets(power_world(0.05), 300, 15, rng)
     assert_held([truth in interval_of(cal.smooth_error, data, n_draws=50).interval for data, _ in sets])
 
 
@@ -176,7 +176,7 @@ def test_an_estimators_own_value_lies_in_the_interval_by_inversion(rng):
 )
 def test_bins_that_hide_an_error_do_not_hide_it_from_the_interval(rng, name, estimator):
     truth = WORLDS[name].true_error(1)
-    sets = data_sets(WORLDS[name], 100, 25, rng)
+    sets = data_sets(WORLDS[name], 100, 15, rng)
     assert_held([truth in interval_of(estimator, data, n_draws=50).interval for data, _ in sets])
 
 
@@ -194,7 +194,7 @@ def test_the_simultaneous_band_holds_the_whole_curve(rng, name, options):
 @pytest.mark.parametrize("name", ["calibrated", "calibrated, tied"])
 def test_a_calibrated_curve_stays_in_the_consistency_band(rng, name):
     points, whole, bins = [], [], []
-    for k, (data, _) in enumerate(data_sets(WORLDS[name], 200, 100, rng)):
+    for k, (data, _) in enumerate(data_sets(WORLDS[name], 200, 60, rng)):
         band = consistency_band(data, n_draws=200, seed=k)
         points.append(((band.low <= band.y) & (band.y <= band.high)).mean())
         band = consistency_band(data, seed=k, everywhere=True)

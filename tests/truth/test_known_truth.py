@@ -83,10 +83,10 @@ def test_the_noise_floor_is_the_mean_ece_of_a_calibrated_model(rng, world, n, ru
 )
 def test_false_alarms_of_a_diagnosis(rng, record_testsuite_property, world, n):
     """The verdict is that of the exact test (tests/verbs/test_diagnose.py), whose size does not depend on the number of draws."""
-    found = [cal.is_calibrated(*calibrated(rng, world, n), n_draws=199, ties="count") for _ in range(400)]
+    found = [cal.is_calibrated(*calibrated(rng, world, n), n_draws=199, ties="count") for _ in range(200)]
     rate = np.mean([test.rejects(ALARMS) for test in found])
     record_testsuite_property("false alarms", f"{world}, n = {n}: {rate:.3f}")
-    assert rate <= ALARMS + STANDARD_ERRORS * np.sqrt(ALARMS * (1 - ALARMS) / 400)
+    assert rate <= ALARMS + STANDARD_ERRORS * np.sqrt(ALARMS * (1 - ALARMS) / len(found))
 
 
 @pytest.mark.parametrize("n", [100, 1000])
@@ -108,7 +108,7 @@ def test_a_diagnosis_sees_what_is_there(rng, record_testsuite_property):
         p = rng.random(1000)
         return (rng.random(1000) < p).astype(int), p**2 / (p**2 + (1 - p) ** 2)  # twice the log-odds
 
-    alarms = [cal.diagnose(*distorted()).calibrated is False for _ in range(100)]
+    alarms = [cal.diagnose(*distorted()).calibrated is False for _ in range(50)]
     record_testsuite_property("power", f"{np.mean(alarms):.3f}")
     assert np.mean(alarms) >= 0.95
 
@@ -132,14 +132,14 @@ def true_difference():
 def test_coverage_of_the_paired_interval(rng, record_testsuite_property):
     truth, fitted = true_difference(), TemperatureMap((0, 1), True, temperature=TEMPERATURE)
     covered, better, n = [], 0, 1000
-    for _ in range(2000):
+    for _ in range(1000):
         z = rng.normal(0, SPREAD, n)
         said = Predictions.from_logits(rng.random(n) < 1 / (1 + np.exp(-z)), TEMPERATURE * z)
         found = cal.compare(said, fitted)
         covered.append(truth in found.difference.interval)
         better += found.verdict == "better"
     record_testsuite_property("coverage", f"{np.mean(covered):.4f}")
-    record_testsuite_property("better", better / 2000)
+    record_testsuite_property("better", better / 1000)
     assert 0.93 <= np.mean(covered) <= 0.97
 
 

@@ -32,7 +32,7 @@ def test_the_interval_of_compare_covers_the_true_improvement_in_calibration(scor
     truth, before, after = kinds(rng)
     rule = FORECAST_SCORES[score]
     true = float((rule.divergence(after, truth) - rule.divergence(before, truth)).mean())
-    covered, times = [], 60_000 // (n + 200)
+    covered, times = [], 30_000 // (n + 200)
     for _ in range(times):
         which = rng.integers(0, truth.n, n)
         labels = truth.rows(which).draw(rng)
@@ -74,7 +74,7 @@ def test_intervals_of_scores_and_gaps_hold_the_truth(world, n, rng):
         variance_ratio: square,
         mean_error: 0.0,
     }
-    held, times = {each: [] for each in true}, 100_000 // (n + 300)
+    held, times = {each: [] for each in true}, 50_000 // (n + 300)
     for _ in range(times):
         sd = sigmas(rng, n)
         said = GaussianForecasts(sd * errors(rng, n), np.zeros(n), sd**2)
@@ -118,11 +118,11 @@ def test_false_alarms_and_power(rng):
     tests = {"pit": pit_test, "spread": spread_test, "skce": lambda said: gaussian_skce_test(said, n_draws=99)}
     rejected = {name: {width: [] for width in (1.0, 1.3)} for name in tests}
     for width in (1.0, 1.3):
-        for _ in range(150):
+        for _ in range(80):
             mean, sd = rng.normal(size=200), rng.uniform(0.5, 2, 200)
             said = GaussianForecasts(rng.normal(mean, width * sd), mean, sd**2)
             for name, test in tests.items():
                 rejected[name][width].append(test(said).p_value <= 0.05)
     for name, found in rejected.items():
-        assert np.mean(found[1.0]) <= 0.05 + STANDARD_ERRORS * (0.05 * 0.95 / 150) ** 0.5, name
+        assert np.mean(found[1.0]) <= 0.05 + STANDARD_ERRORS * (0.05 * 0.95 / 80) ** 0.5, name
         assert np.mean(found[1.3]) > 0.5, name

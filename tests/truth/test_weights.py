@@ -13,7 +13,7 @@ WEIGHTS = {
     "few heavy": lambda rng, p: np.where(rng.random(len(p)) < 0.1, 12.0, 1.0),
     "falling with p": lambda rng, p: rng.exponential(size=len(p)) * (1.1 - p) ** 2,
 }
-SETS, N = 400, 200
+SETS, N = 200, 200
 LEAST = 0.95 - 3.5 * (0.95 * 0.05 / SETS) ** 0.5
 """three and a half standard errors below the level"""
 
