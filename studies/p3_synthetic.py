@@ -1,7 +1,8 @@
 """Tables F20 to F22 of Kängsepp et al. on fresh draws: is the published ranking more than the noise of five seeds?
 
-The paper's worlds (`ShapeWorld`) and its way to draw, with seeds that took no part in choosing any setting. A draw of labels is
-shared by all shapes and levels, so standard errors are those of means over draws, not over data sets.
+The paper's worlds (`ShapeWorld`), sizes, levels and way to draw, with seeds that took no part in choosing any setting. There a draw
+of labels is shared by all levels, so more levels of one draw tell little: here the levels go round over the draws, and every pair of
+a size and a level comes up equally often. Standard errors are those of means over draws.
 """
 
 from __future__ import annotations
@@ -16,10 +17,9 @@ from calibrant.simulate.shapes import published_draw as drawn
 from studies import piecewise
 from studies.frame import Page, Row, figure, published, table
 
-SEEDS = range(20_000, 20_050)
+SEEDS = range(20_000, 20_063)
 """Added to the number of rows they give states that neither the paper nor the choice of our settings has used."""
-SIZES = (1000,)
-LEVEL = 0.06
+PUBLISHED_DRAWS = 5
 EVOLVED = 1
 """Draws on which PL_DE is fitted: one fit takes seconds."""
 KERNEL = 5
@@ -46,13 +46,18 @@ def by_kernel(labels, probs):
 METHODS = piecewise.METHODS | {"KCE": by_kernel, "ES CV": piecewise.unit_slope(chosen_bins)}
 
 
+def level_of(n, seed):
+    """Each size and level comes up in one draw of 21."""
+    return piecewise.LEVELS[(seed + 7 * piecewise.SIZES.index(n)) % len(piecewise.LEVELS)]
+
+
 def measured(n, seed, names):
     """`(shapes, names, 3)`: map error, distances of the error and of its square from the truth."""
     c, labels = drawn(n, seed)
     found = np.full((len(SHAPES), len(names), 3), np.nan)
     with many_calls():
         for i, shape in enumerate(SHAPES):
-            world = ShapeWorld(shape, LEVEL)
+            world = ShapeWorld(shape, level_of(n, seed))
             probs, at = world.predicted(c), world.predicted(piecewise.GRID)
             true, true_square = np.abs(probs - c).mean(), ((probs - c) ** 2).mean()
             for k, name in enumerate(names):
@@ -69,7 +74,7 @@ def by_seed(parts, seeds, sizes, column):
 
 
 def run(job):
-    seeds, sizes = (SEEDS[:2], SIZES[:1]) if job.quick else (SEEDS, SIZES)
+    seeds, sizes = (SEEDS[:2], piecewise.SIZES[:1]) if job.quick else (SEEDS, piecewise.SIZES)
     parts = job.parts(measured, {f"{n} {s}": (n, s, NAMES) for s in seeds for n in sizes})
     values = {key: by_seed(parts, seeds, sizes, k) for key, k in MADE.items()}
     page = Page(f"Synthetic data on {len(seeds)} fresh draws per size", digits=2)
@@ -92,10 +97,10 @@ def head(seeds, sizes):
     """What was run."""
     return (
         f"{len(seeds)} draws of labels for each of n = {', '.join(f'{n:,}' for n in sizes)} (seeds {seeds[0]} to {seeds[-1]}), five shapes, "
-        f"level {LEVEL}. Cells are means × 10³ ± standard errors over draws. The published cells are means over five draws, three sizes up "
-        "to 10 000 and 21 levels from 0 to 0.10, so they are smaller; what the tables can tell is the order of methods on the same "
-        "data. ES CV has our folds here. The columns of the paper that we re-make exactly (ES, Platt, beta, isotonic) are equal to the "
-        "published ones on the published draws: see [piecewise](piecewise.md)."
+        "levels 0, 0.005, …, 0.10 in turn. Cells are means × 10³ ± standard errors over draws. The published cells are means over five "
+        "draws with the same sizes and levels; beside them, the standard error of the difference has their part from our spread over "
+        "draws, divided by √5. ES CV has our folds here. The columns of the paper that we re-make exactly (ES, Platt, beta, isotonic) are "
+        "equal to the published ones on the published draws: see [piecewise](piecewise.md)."
     )
 
 
@@ -115,11 +120,12 @@ def shown(key, values):
 
 
 def rows(key, values):
-    """Ours beside the published cells, without a standard error: theirs is of five other draws and other levels."""
-    mean, _ = spread(values)
+    """Ours beside the published cells, whose standard error is that of five draws."""
+    mean, error = spread(values)
+    both = error * np.sqrt(1 + len(values) / PUBLISHED_DRAWS)
     cells = published("P3")[f"Table {key}"]["rows"]
     return [
-        Row(f"P3 Table {key}", f"{name}, {shape}", float(mean[i, k]), cells[name][i])
+        Row(f"P3 Table {key}", f"{name}, {shape}", float(mean[i, k]), cells[name][i], float(both[i, k]))
         for k, name in enumerate(NAMES)
         if name in cells
         for i, shape in enumerate(SHAPES)
