@@ -105,7 +105,7 @@ def test_the_interval_of_clusters_covers_where_the_plain_one_does_not(rng):
 def test_no_candidate_is_called_better_by_luck(rng):
     """All say the truth ± 0.1, each with signs of its own: none is better than another."""
     found, wrong = [], []
-    for _ in range(300):
+    for _ in range(600):
         q = 0.1 + 0.8 * rng.random(200)
         y = rng.random(200) < q
         before, *after = (cal.Predictions(y, q + 0.1 * rng.choice([-1, 1], 200)) for _ in range(6))

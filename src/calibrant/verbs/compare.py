@@ -77,7 +77,8 @@ def compare(
     paired interval. When the map is injective the difference equals the improvement in
     the score's calibration error, whatever the size of the test set (Gruber & Buettner
     2022, Prop. 4.5). Differences of ECE have no such property. `root` is the difference
-    of the roots for the Brier score, with an interval by the delta method.
+    of the roots for the Brier score, with an interval by the delta method, which falls short
+    of its level by some points below 50 rows of a confident model.
     `compare(labels, before, after)`, or `compare(predictions, after)`.
 
     Parameters
