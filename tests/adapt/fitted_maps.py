@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 import calibrant as cal
@@ -43,6 +45,7 @@ NEW_EVENT = np.concatenate([rng.normal(size=300) * 3, [0.0, 30.0, -30.0, 700.0, 
 NEW_ROWS = np.concatenate([rng.normal(size=(300, 4)) * 3, np.zeros((1, 4)), 90 * np.eye(4), 2000 * np.eye(4)[:2]])
 
 
+@cache
 def fitted(name, single, given="logits"):
     """The map of this recipe, fitted on logits or on probabilities."""
     recipe = RECIPES.get(name) or TOP[name]
