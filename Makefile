@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n logical --dist worksteal
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test coverage slow peers engines check format names docs howto release-check changelog scoreboard bench bench-quick bench-parts bench-estimators bench-maps bench-tests bench-scores clean
+.PHONY: help demo test coverage slow peers engines check format names docs howto release-check changelog scoreboard bench bench-quick bench-parts clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,20 +45,8 @@ bench: $(VENV)/.test ## speed, memory, agreement and accuracy beside other packa
 bench-quick: $(VENV)/.test ## the same with a few packages and sizes, in three minutes once they are installed
 	$(BIN)/python -m benchmarks.field --quick $(ARGS)
 
-bench-parts: $(VENV)/.peers ## import time, binned errors, sorting and exact tests in units of their floors
-	$(BIN)/python -m benchmarks import_time binned sort_units detect
-
-bench-estimators: $(VENV)/.peers ## every estimator against the fastest peer, and its growth with n
-	$(BIN)/python -m benchmarks estimators
-
-bench-maps: $(VENV)/.peers ## every map against the fastest peer that reaches the same optimum
-	$(BIN)/python -m benchmarks maps
-
-bench-scores: $(VENV)/.test ## the scores in units of a memory pass
-	$(BIN)/python -m benchmarks.scores
-
-bench-tests: $(VENV)/.test ## exact tests and audits: rows and draws a second
-	$(BIN)/python -m benchmarks detect audit
+bench-parts: $(VENV)/.test ## sorting, scores, exact tests and audits in units of their floors; ARGS=scores for one of them
+	$(BIN)/python -m benchmarks $(ARGS)
 
 names: $(VENV)/.test ## the lists of public names, from the register
 	$(BIN)/python tools/make_names.py

@@ -5,9 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks.field import environments, history, measure, page, plots, sections
+from benchmarks.field import accuracy, environments, history, measure, page, plots, quality, rivals, sections, validity
+from benchmarks.field.claims import ESTIMATORS, INTERVALS, TESTS
 from benchmarks.field.data import Data
 from benchmarks.field.environments import OWN, Environment
+from benchmarks.field.reasons import REASONS
 from benchmarks.field.table import CALLS
 from benchmarks.field.tasks import QUICK, TASKS, make_data
 from benchmarks.field.worker import Worker
@@ -39,11 +41,17 @@ def test_calibrant_answers_every_question_of_the_table():
 
 
 def test_every_package_is_asked_something_and_every_call_is_of_a_package():
-    assert {peer for _, peer in CALLS} == {OWN, *environments.peers()}
+    assert {peer for _, peer in CALLS} == {OWN, rivals.SUN, *environments.peers()}
 
 
-def test_every_task_is_shared_or_it_would_not_be_compared():
-    assert {task for task in NAMED if sum(asked == task for asked, _ in CALLS) < 2} == set()
+def test_a_task_is_shared_or_marked_as_ours_alone():
+    askers = {task.name: sum(asked == task.name for asked, _ in CALLS) for task in TASKS}
+    assert [task.name for task in TASKS if task.alone != (askers[task.name] == 1)] == []
+
+
+@pytest.mark.parametrize("tasks", [ESTIMATORS, INTERVALS, TESTS])
+def test_every_claim_is_made_by_someone(tasks):
+    assert set(tasks) - {task for task, _ in CALLS} == set()
 
 
 def test_what_may_differ_says_why():
@@ -54,12 +62,12 @@ def test_what_may_differ_says_why():
         assert [each for each in apart if not each.get("differs")] == []
 
 
-COMPILED = ("four lines: fit", "four lines: apply")
+LONG = ("four lines: fit", "four lines: apply", "auto: fit", "pieces chosen: fit", "diagnose", "order-preserving: fit")
 """Compile for long on their first call."""
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(task.name, marks=pytest.mark.slow if task.name in COMPILED else ()) for task in TASKS]
+    "name", [pytest.param(task.name, marks=pytest.mark.slow if task.name in LONG else ()) for task in TASKS]
 )
 def test_our_call_runs(name):
     task = next(each for each in TASKS if each.name == name)
@@ -162,7 +170,20 @@ def test_the_fastest_package_is_named_and_the_other_quantity_is_not():
 def test_being_behind_is_said():
     found = sections.overview(record(row(OWN, 2.0), row("ahead", 0.5)))
     assert "the fastest in 0 of 1 rows" in found.text[0]
-    assert found.rows[0][:4] == ("ECE, 15 equal-width bins", "1,000", "ahead", "0.25")
+    assert found.rows == [("ECE, 15 equal-width bins", "1,000", "ahead", "0.25", "1.5 ms", REASONS["ece", "few"])]
+
+
+def test_rounds_that_overlap_do_not_tell_two_packages_apart():
+    ours, other = row(OWN, 2.0, cores_low=1.4, cores_high=2.2), row("ahead", 1.5, cores_low=1.3, cores_high=1.6)
+    assert "overlap" in sections.overview(record(ours, other)).rows[0][5]
+    apart = sections.overview(record(ours | {"cores_low": 1.7}, other))
+    assert apart.rows[0][5] == REASONS["ece", "few"]
+
+
+def test_every_recorded_row_behind_another_package_says_why():
+    rows = sections.overview(page.latest()).rows
+    assert [each for each in rows if each[5] == sections.UNEXPLAINED] == []
+    assert {task for task, _ in REASONS} <= NAMED
 
 
 def test_growth_is_the_slope_of_the_logarithms():
@@ -172,7 +193,7 @@ def test_growth_is_the_slope_of_the_logarithms():
 
 @pytest.mark.parametrize(
     ("theirs", "expected"),
-    [(0.5, 16), (0.5 + 4e-8, 7), ([1.0], 0), (math.nan, 0), (0.1, 0)],
+    [(0.5, 16), (0.5 + 4e-8, 7), ([1.0], 0), ([0.5, 1.0], 0), (0.1, 0)],
 )
 def test_digits(theirs, expected):
     assert measure.digits(theirs, 0.5) == expected
@@ -193,8 +214,117 @@ def test_figures_are_svg_with_a_line_for_each_package():
     assert text.count("<polyline") == 3
 
 
-def test_a_quick_run_has_two_sizes():
+def test_a_quick_run_has_two_sizes_of_what_is_shared():
     assert all(
-        len(task.sizes(True)) == 2 and set(task.sizes(True)) <= {s for each in QUICK.values() for s in each}
+        len(task.sizes(True)) == (0 if task.alone else 2)
+        and set(task.sizes(True)) <= {s for each in QUICK.values() for s in each}
         for task in TASKS
     )
+
+
+def test_a_result_that_is_not_a_number_is_an_error(monkeypatch):
+    monkeypatch.setattr(measure, "ask", lambda *_, **__: {"value": [0.5, math.nan], "ms": 1.0})
+    assert measure.first(None, None, "ece") == ({"error": "its result is not a number"}, None)
+
+
+def pairs_within(cell, residuals):
+    """The U-statistic by its definition: all pairs of different rows of a cell."""
+    total = 0.0
+    for c in np.unique(cell):
+        rows = residuals[cell == c]
+        if len(rows) > 1:
+            total += sum(a @ b for i, a in enumerate(rows) for j, b in enumerate(rows) if i != j) / (len(rows) - 1)
+    return total / len(residuals)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_the_rival_estimates_the_squared_error_by_pairs_within_cells(k):
+    rng = np.random.default_rng(3)
+    probs = rng.dirichlet(np.ones(3), 40)[:, :k]
+    labels = (rng.random((40, 1)) < probs.cumsum(axis=1)).astype(float)
+    sides = math.ceil(40 ** (2 / (4 + k)))
+    cell = np.minimum((probs * sides).astype(int), sides - 1) @ sides ** np.arange(k)
+    found = rivals.squared_error(labels, probs)
+    assert found.value == pytest.approx(pairs_within(cell, labels - probs), abs=1e-12)
+    if k == 1:
+        assert rivals.squared_error(labels[:, 0], probs[:, 0]) == found
+
+
+def test_the_rival_knows_the_spread_of_its_estimate():
+    rng = np.random.default_rng(4)
+    probs = rng.random((200, 300))
+    for rate, name in ((probs, "sd_calibrated"), (probs**2, "sd")):
+        found = [rivals.squared_error(y, p) for y, p in zip(rng.random(probs.shape) < rate, probs, strict=True)]
+        real = np.std([each.value for each in found])
+        assert np.mean([getattr(each, name) for each in found]) == pytest.approx(real, rel=0.2)  # 4 standard errors
+
+
+@pytest.mark.parametrize(
+    ("value", "sd", "null", "ends"),
+    [
+        (4.0, 1.0, 1e-9, (4 - 1.6448536, 4 + 1.6448536)),  # far from 0: two-sided
+        (3.0, 1.0, 1e-9, (1.5, 3 + 1.6448536)),  # between: half the estimate
+        (2.0, 1.0, 1e-9, (2 - 1.2815516, 2 + 1.6448536)),  # near 0: one-sided
+        (1.0, 1.0, 1e-9, (0.0, 1 + 1.6448536)),  # reaches 0, which the test excludes
+        (1.0, 1.0, 1.0, (0.0, 1 + 1.6448536)),  # and here it does not
+        (-1.0, 1.0, 1.0, (0.0, 1.6448536)),
+    ],
+)
+def test_the_rival_s_ends(monkeypatch, value, sd, null, ends):
+    found = rivals.SquaredError(value, sd, null)
+    monkeypatch.setattr(rivals, "squared_error", lambda *_: found)
+    low, high = rivals.interval([], [], 0.9)
+    assert (low**2, high**2) == pytest.approx(ends, abs=1e-6)
+    assert (low == 0) == (found.p_value > 0.1)
+
+
+class Known:
+    """A world whose true error is 0.25."""
+
+    def true_error(self, norm):
+        return 0.25
+
+
+def test_bias_coverage_and_alarms_come_with_their_monte_carlo_errors():
+    found = accuracy.summary("ece", Known(), {"values": [0.25, 0.35, 0.45]})
+    assert found["bias"] == pytest.approx(0.1)
+    assert found["rmse"] == pytest.approx(math.sqrt(0.05 / 3))
+    assert found["error_of_bias"] == pytest.approx(0.1 / math.sqrt(3))
+    assert found["error_of_rmse"] == pytest.approx(np.std([0, 0.01, 0.04], ddof=1) / math.sqrt(3) / 2 / found["rmse"])
+    ends = accuracy.summary("interval of norm 1", Known(), {"values": [[0.2, 0.3], [0.3, 0.6]]})
+    assert (ends["share"], ends["width"]) == (0.5, pytest.approx(0.2))
+    test = accuracy.summary("test: KS", Known(), {"values": [0.05, 0.2, 0.9, 0.01]})
+    assert test["share"] == 0.5
+    assert accuracy.summary("test: KS", Known(), {"values": [1.0, 0.9]})["error_of_share"] > 0
+    assert accuracy.summary("ece", Known(), {"values": [0.2, math.nan]}) == {"error": "no number for 1 of 2 data sets"}
+
+
+def test_slow_calls_see_fewer_data_sets():
+    worker, rng = Worker(OWN), np.random.default_rng(0)
+    worker.data["many"] = Data(rng.integers(0, 2, (30, 50)).astype(np.uint8), rng.random((30, 50)))
+    command = {"do": "many", "task": "U-statistic", "data": "many", "peer": rivals.SUN}
+    assert len(worker.answer(command | {"seconds": 60.0, "least": 3})["values"]) == 30
+    assert len(worker.answer(command | {"seconds": 0.0, "least": 3})["values"]) == 3
+
+
+def test_packages_with_equal_numbers_share_a_line_of_the_accuracy_table():
+    facts = {"task": "ece", "world": "w", "n": 1000, "sets": 9, "truth": 0.1}
+    numbers = {"rmse": 0.02, "error_of_rmse": 0.001, "bias": -0.01, "error_of_bias": 0.002}
+    rows = [facts | numbers | {"peer": peer} for peer in ("a", "b")]
+    rows += [facts | numbers | {"peer": "c", "bias": 0.01}, facts | numbers | {"peer": "d", "task": "debiased"}]
+    table = validity.accuracy(record(accuracy=rows))[0]
+    assert [each[:2] for each in table.rows][:2] == [
+        ("ECE, 15 equal-width bins", "a, b"),
+        ("ECE, 15 equal-width bins", "c"),
+    ]
+    assert table.rows[0][2:] == ("9", "20.0 ± 1.0 (-10.0 ± 2.0)")
+    assert "w 0.1 / 0.1" in table.text[0]
+
+
+def test_the_arena_s_tables_are_read():
+    found = quality.recorded(quality.ARENA.read_text(encoding="utf-8"))
+    assert found["written"].startswith("Written by")
+    assert len(found["groups"]) > 1
+    rows = quality.quality(record(arena=found)).rows
+    assert [each[0] for each in rows] == [each["title"] for each in found["groups"]]
+    assert all(": " in each[4] for each in rows)

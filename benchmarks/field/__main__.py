@@ -9,7 +9,7 @@ import platform
 from datetime import UTC, datetime
 from typing import Any
 
-from benchmarks.field import history, page
+from benchmarks.field import history, page, quality
 from benchmarks.field.accuracy import accuracy
 from benchmarks.field.environments import OWN, all_environments, peers
 from benchmarks.field.measure import compiling, files, measure_task, processes, start_up
@@ -19,10 +19,11 @@ from benchmarks.harness import commit
 
 COMPILED_AT = 1_000_000
 SETTINGS: dict[bool, dict[str, Any]] = {
-    True: {"rounds": 5, "starts": 1, "sets": 0, "compile": ("ece", "mass")},
-    False: {"rounds": 7, "starts": 3, "sets": 200, "compile": None},
+    True: {"rounds": 5, "starts": 1, "sets": 20, "least": 4, "seconds": 0.2, "compile": ("ece", "mass")},
+    False: {"rounds": 7, "starts": 3, "sets": 400, "least": 20, "seconds": 4.0, "compile": None},
 }
-"""A quick run and a full one: rounds of timing, starts of a process, data sets with a known truth, first calls (all: None)."""
+"""A quick run and a full one: rounds of timing, starts of a process, data sets with a known truth and CPU seconds for them per world and
+call, first calls (all: None)."""
 
 PATIENCE = 300.0
 """Seconds after which a call that did not return is given up."""
@@ -39,6 +40,7 @@ def arguments() -> argparse.Namespace:
         help="pin each process to a core and compare CPU time, where other work runs beside",
     )
     parser.add_argument("--largest", type=int, default=10**7, help="rows above which nothing is measured")
+    parser.add_argument("--classes", type=int, default=1000, help="classes above which nothing is measured")
     parser.add_argument(
         "--slow", type=float, default=1000.0, help="milliseconds beyond which a package is not asked at larger sizes"
     )
@@ -56,11 +58,11 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
     with files() as file, processes(found, one_core, PATIENCE) as workers:
         rows = []
         for task in TASKS:
-            if sum((task.name, name) in CALLS for name in workers) > 1:
-                shapes = tuple(shape for shape in task.sizes(quick) if shape[0] <= given.largest)
+            if task.alone or sum((task.name, name) in CALLS for name in workers) > 1:
+                shapes = [(n, k) for n, k in task.sizes(quick) if n <= given.largest and k <= given.classes]
                 rows += measure_task(task, shapes, workers, file, chosen["rounds"], given.slow)
         loads.append(os.getloadavg()[0])
-        known = accuracy(workers, sets, max(sets // 4, 1)) if sets else []
+        known = accuracy(workers, sets, min(sets, chosen["least"]), chosen["seconds"], few=quick) if sets else []
         start = start_up(found, file((1_000, 1)), one_core, chosen["starts"])
         tasks = chosen["compile"] or [task.name for task in TASKS if task.shapes[0][1] == 1]
         compiled = compiling(found[OWN], list(tasks), file((COMPILED_AT, 1)), one_core)
@@ -72,6 +74,7 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
         "compiling": [rounded(row) for row in compiled],
         "compiled_at": COMPILED_AT,
         "accuracy": [rounded(row) for row in known],
+        "arena": quality.recorded(quality.ARENA.read_text(encoding="utf-8")),
     }
 
 

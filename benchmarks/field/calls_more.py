@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.field.calls import BINS, EDGES, MAPIE, OURS, TM, TU, UC, add, fresh, ours, use, value
+from benchmarks.field.calls import BINS, EDGES, MAPIE, OURS, TM, TU, UC, WIDTH, add, fresh, ours, use, value
 from benchmarks.field.data import Data
 
 # several classes
@@ -72,6 +72,25 @@ add(
     "scikit-learn",
     lambda d: partial(use("sklearn.metrics:log_loss"), d.labels, d.wide, labels=np.arange(d.probs.shape[1])),
     differs="rows of float32 divided by their sum first",
+)
+
+# what no other package has
+ours("cross-validated", "crossvalidated_error")
+ours("density", "density_error")
+ours("skce chosen", "skce")
+ours("canonical", "canonical_error")
+ours("skce of classes", "skce", bandwidth=WIDTH)
+add(
+    "is_calibrated",
+    OURS,
+    lambda d: partial(use("calibrant:is_calibrated"), d.labels, d.probs),
+    read=lambda found: float(found.p_value),
+)
+add(
+    "diagnose",
+    OURS,
+    lambda d: partial(use("calibrant:diagnose"), d.labels, d.probs),
+    read=lambda found: found["ece"].value,
 )
 
 # forecasts of a real number, given as normal distributions

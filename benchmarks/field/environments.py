@@ -74,8 +74,8 @@ def make(name: str, install: Sequence[str], module: str) -> Environment:
     """Make the environment, install, measure, import."""
     found = Environment(name, install=list(install))
     steps = (
-        ("venv", [sys.executable, "-m", "venv", "--clear", str(HOME / name)]),
-        ("pip", [str(found.python), "-m", "pip", "install", "--quiet", "--no-compile", "numpy", *install]),
+        ("venv", [sys.executable, "-m", "venv", "--clear", "--without-pip", str(HOME / name)]),
+        ("pip", [*pip(found.python), "install", "--quiet", "--no-compile", "numpy", *install]),
     )
     for step, command in steps:
         if reason := failure(command):
@@ -84,6 +84,11 @@ def make(name: str, install: Sequence[str], module: str) -> Environment:
     version = packages.get(name.lower().replace("_", "-"), "")
     error = failure([str(found.python), "-c", f"import {module}"])
     return Environment(name, f"import: {error}" if error else "", version, megabytes, packages, list(install))
+
+
+def pip(python: Path) -> list[str]:
+    """This environment's pip, working for another one: making an environment takes half the time without its own."""
+    return [sys.executable, "-m", "pip", "--python", str(python)]
 
 
 def failure(command: Sequence[str]) -> str:
@@ -100,7 +105,7 @@ def failure(command: Sequence[str]) -> str:
 
 def installed(python: Path) -> dict[str, str]:
     """Versions of everything in an environment but pip."""
-    command = [str(python), "-m", "pip", "list", "--format=json"]
+    command = [*pip(python), "list", "--format=json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found = {each["name"].lower().replace("_", "-"): each["version"] for each in json.loads(done.stdout)}
     return {name: version for name, version in found.items() if name not in ("pip", "setuptools")}

@@ -209,7 +209,13 @@ add(
     most=1_000,
 )
 
+ours("Gaussian process", "GaussianProcessMap")
+ours("pieces chosen", "PiecewiseLinear", "probability", n_pieces="cv")
+ours("auto", "Auto")
+
 # several classes
+ours("vector", "VectorScaling", classes=True)
+ours("order-preserving", "OrderPreserving", classes=True)
 ours("temperature of classes", "Temperature", classes=True, penalty=None)
 netcal(
     "temperature of classes", "netcal.scaling:TemperatureScaling", differs="its optimiser stops earlier", most=50_000

@@ -9,14 +9,14 @@ import select
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.field.environments import OWN, ROOT, Environment
+from benchmarks.field.environments import OWN, ROOT, Environment, wanted
 from benchmarks.field.table import CALLS
 from benchmarks.field.tasks import Shape, Task, make_data
 
@@ -110,7 +110,7 @@ def files() -> Iterator[Any]:
 
 
 def measure_task(
-    task: Task, shapes: tuple[Shape, ...], workers: dict[str, Process], file: Any, rounds: int, slow: float
+    task: Task, shapes: Sequence[Shape], workers: dict[str, Process], file: Any, rounds: int, slow: float
 ) -> list[dict[str, Any]]:
     """Rows of one task: every package that has it on every size, until it takes longer than `slow` milliseconds."""
     rows: list[dict[str, Any]] = []
@@ -159,9 +159,10 @@ def measure_shape(
     for name, each in times.items():
         row = found.setdefault(name, {})
         if "error" not in row:
-            row |= {clock: statistics.median(t[clock] for t in each) for clock in ("wall", "cores")} | {
-                "times": len(each)
-            }
+            for clock in ("wall", "cores"):
+                low, middle, high = np.percentile([t[clock] for t in each], (25, 50, 75)).tolist()
+                row |= {clock: middle, f"{clock}_low": low, f"{clock}_high": high}
+            row["times"] = len(each)
             if name != FLOOR and file_cells(file) >= MEMORY_FROM:
                 row |= ask(workers[name], file, do="memory", task=task)
     for name in names:
@@ -186,6 +187,8 @@ def first(worker: Process, file: Path, task: str) -> tuple[dict[str, Any], Any]:
     answer = ask(worker, file, do="first", task=task)
     if "error" in answer:
         return {"error": answer["error"]}, None
+    if not np.isfinite(answer["value"]).all():
+        return {"error": "its result is not a number"}, None
     return {"first": answer["ms"]}, answer["value"]
 
 
@@ -204,7 +207,7 @@ def agreement(task: str, name: str, values: dict[str, Any], own: Process, file: 
 def digits(theirs: Any, ours: Any) -> int:
     """Leading decimal digits that two numbers, or lists of numbers, share: of the largest difference over the largest number."""
     a, b = np.atleast_1d(np.asarray(theirs, float)), np.atleast_1d(np.asarray(ours, float))
-    if a.shape != b.shape or not np.isfinite(a).all():
+    if a.shape != b.shape:
         return 0
     apart, size = float(np.abs(a - b).max()), float(np.abs(b).max())
     if apart == 0:
@@ -223,7 +226,9 @@ def start_up(found: dict[str, Environment], file: Path, one_core: bool, times: i
                 "megabytes": environment.megabytes,
                 "packages": len(environment.packages),
             }
-            row |= imported(environment, one_core, times)
+            row |= {"import": imported(environment, wanted(name)[1], one_core, times)}
+            if name == OWN:
+                row["numpy"] = imported(environment, "numpy", one_core, times)
             if task := first_task(name):
                 row |= {"task": task} | from_start(environment, task, file, one_core, times)
         rows.append(row)
@@ -241,15 +246,14 @@ def first_task(name: str) -> str:
     return "ece" if "ece" in has else (has or [""])[0]
 
 
-def imported(environment: Environment, one_core: bool, times: int) -> dict[str, float]:
-    from benchmarks.field.environments import wanted
-
-    code = f"import time; a = time.process_time(); import {wanted(environment.name)[1]}; print(1e3 * (time.process_time() - a))"
+def imported(environment: Environment, module: str, one_core: bool, times: int) -> float:
+    """Median CPU milliseconds of importing a module in a new process."""
+    code = f"import time; a = time.process_time(); import {module}; print(1e3 * (time.process_time() - a))"
     command, around = [str(environment.python), "-c", code], surroundings(one_core)
     runs = [
         subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=around) for _ in range(times)
     ]
-    return {"import": statistics.median(float(run.stdout.splitlines()[-1]) for run in runs)}
+    return statistics.median(float(run.stdout.splitlines()[-1]) for run in runs)
 
 
 def from_start(

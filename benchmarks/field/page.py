@@ -9,24 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.field import history, plots
-from benchmarks.field.sections import Record, Section, sections
+from benchmarks.field.section import Record, Section
+from benchmarks.field.sections import sections
 from benchmarks.harness import RESULTS
 
 MARKDOWN = RESULTS.parent / "RESULTS.md"
 HTML = RESULTS / "page.html"
-OTHER_PAGES = (
-    "estimators",
-    "estimators_growth",
-    "maps",
-    "scores",
-    "binned",
-    "sort_units",
-    "detect",
-    "audit",
-    "lake",
-    "device",
-    "import_time",
-)
+OTHER_PAGES = ("scores", "sort_units", "detect", "audit", "lake", "device")
 STYLE = """body{font:15px/1.45 system-ui,sans-serif;max-width:1150px;margin:2em auto;padding:0 1em;color:#222}
 table{border-collapse:collapse;font-size:13px;margin:1em 0;display:block;overflow-x:auto}
 td,th{border-bottom:1px solid #ddd;padding:3px 8px;text-align:left;vertical-align:top}th{background:#f5f5f5}

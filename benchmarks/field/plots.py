@@ -8,7 +8,8 @@ from html import escape
 
 from benchmarks.field.environments import OWN
 from benchmarks.field.measure import FLOOR
-from benchmarks.field.sections import TITLES, Record, by_size, took
+from benchmarks.field.section import TITLES, Record
+from benchmarks.field.sections import by_size, took
 
 WIDE, HIGH, EDGE = 250, 180, 34
 COLUMNS = 4

@@ -11,7 +11,7 @@ Shape = tuple[int, int]
 """Rows and classes; one class is an event, none are forecasts of a real number."""
 
 EVENT = tuple((10**power, 1) for power in range(2, 8))
-CLASSES = ((100, 10), (1_000, 10), (10_000, 10), (10_000, 100), (50_000, 1000))
+CLASSES = ((100, 10), (1_000, 10), (10_000, 2), (10_000, 10), (10_000, 100), (50_000, 1000))
 NUMBERS = tuple((10**power, 0) for power in range(2, 7))
 QUICK = {1: ((1_000, 1), (100_000, 1)), 10: ((1_000, 10), (100_000, 10)), 0: ((1_000, 0), (100_000, 0))}
 
@@ -23,8 +23,12 @@ class Task:
     shapes: tuple[Shape, ...] = EVENT
     many: int = 10**7
     """rows above which the full run does not go"""
+    alone: bool = False
+    """no other package has it: calibrant's time, growth and memory only, in the full run"""
 
     def sizes(self, quick: bool) -> tuple[Shape, ...]:
+        if quick and self.alone:
+            return ()
         shapes = QUICK[min(self.shapes[0][1], 10)] if quick else self.shapes
         return tuple(
             shape for shape in shapes if shape[0] * max(shape[1], 1) <= self.many * (10 if shape[1] > 1 else 1)
@@ -68,6 +72,21 @@ MAPS = {
 }
 OF_CLASSES = ("temperature of classes", "structured vector", "structured matrix", "Dirichlet")
 STEPS = ("fit", "apply")
+ALONE = (
+    Task("posterior", "posterior error, with its interval", many=10**6, alone=True),
+    Task("cross-validated", "cross-validated error", alone=True),
+    Task("density", "density error", many=10**6, alone=True),
+    Task("skce chosen", "SKCE, bandwidth chosen", many=10**6, alone=True),
+    Task("is_calibrated", "`is_calibrated`", many=10**6, alone=True),
+    Task("diagnose", "`diagnose`", alone=True),
+    Task("canonical", "canonical error", ((1_000, 10), (10_000, 10)), alone=True),
+    Task("skce of classes", "SKCE of classes, bandwidth given", ((1_000, 10), (10_000, 10)), alone=True),
+    Task("Gaussian process: fit", "Gaussian process, fit", many=10**6, alone=True),
+    Task("pieces chosen: fit", "piecewise linear, pieces cross-validated, fit", many=10**6, alone=True),
+    Task("auto: fit", "`auto`, fit", many=10**5, alone=True),
+    Task("vector: fit", "vector scaling, fit", CLASSES, 10**6, alone=True),
+    Task("order-preserving: fit", "order-preserving map, fit", CLASSES, 10**5, alone=True),
+)
 TASKS = (
     *ESTIMATES,
     *(
@@ -75,6 +94,7 @@ TASKS = (
         for name, title in MAPS.items()
         for step in STEPS
     ),
+    *ALONE,
 )
 
 
