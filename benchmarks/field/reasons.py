@@ -13,7 +13,10 @@ TAILS = (
     "probabilities and has fewer passes"
 )
 NEWTON = "Newton's method to the optimum in double precision, each step several passes over the rows; the other's optimiser stops earlier"
-ORDER = "keeps the order of the logits where rounding would lose it, which takes a sort of every row; a plain softmax does not"
+ORDER = (
+    "sorts every row once to find classes that rounding has tied, so that their order is kept; a plain softmax does not"
+)
+DOUBLE = "computes in double precision, the other in the single precision of the logits"
 REASONS: dict[tuple[str, str], str] = {
     ("ece", "few"): FIXED,
     ("brier", "few"): FIXED,
@@ -33,6 +36,16 @@ REASONS: dict[tuple[str, str], str] = {
     ("beta: fit", "many"): NEWTON,
     ("temperature of classes: apply", "few"): ORDER,
     ("temperature of classes: apply", "many"): ORDER,
+    ("structured vector: apply", "many"): DOUBLE,
+    ("structured matrix: apply", "many"): DOUBLE,
+    (
+        "spline: fit",
+        "few",
+    ): "tries up to 16 numbers of knots on ten folds; calibre fits five ridge regressions of ten knots and keeps one",
+    (
+        "four lines: fit",
+        "few",
+    ): "searches the knots from many starts for the smallest loss; pwlf stops at another local optimum",
 }
 """By task and size: "few" for at most `FEW` cells, else "many"."""
 

@@ -11,7 +11,7 @@ Shape = tuple[int, int]
 """Rows and classes; one class is an event, none are forecasts of a real number."""
 
 EVENT = tuple((10**power, 1) for power in range(2, 8))
-CLASSES = ((100, 10), (1_000, 10), (10_000, 2), (10_000, 10), (10_000, 100), (50_000, 1000))
+CLASSES = ((100, 10), (1_000, 10), (10_000, 3), (10_000, 10), (10_000, 100), (50_000, 1000))
 NUMBERS = tuple((10**power, 0) for power in range(2, 7))
 QUICK = {1: ((1_000, 1), (100_000, 1)), 10: ((1_000, 10), (100_000, 10)), 0: ((1_000, 0), (100_000, 0))}
 
