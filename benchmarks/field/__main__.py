@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from typing import Any
 from benchmarks.field import history, page, quality
 from benchmarks.field.accuracy import accuracy
 from benchmarks.field.environments import OWN, all_environments, peers
-from benchmarks.field.measure import compiling, files, measure_task, processes, start_up
+from benchmarks.field.measure import compiling, files, measure_all, processes, start_up
 from benchmarks.field.table import CALLS
 from benchmarks.field.tasks import TASKS
 from benchmarks.harness import commit
@@ -44,6 +45,15 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--slow", type=float, default=1000.0, help="milliseconds beyond which a package is not asked at larger sizes"
     )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=math.inf,
+        help="time for the speed table; the largest sizes are left out when it is over",
+    )
+    parser.add_argument(
+        "--first", nargs="+", metavar="TASK", help="first calls in new processes; all of one event by default"
+    )
     parser.add_argument("--sets", type=int, help="data sets of each world with a known truth; 0 leaves accuracy out")
     parser.add_argument("--page", action="store_true", help="only write the page of the recorded run anew")
     return parser.parse_args()
@@ -56,19 +66,21 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
     found = all_environments(names, again=not given.as_installed)
     loads = [os.getloadavg()[0]]
     with files() as file, processes(found, one_core, PATIENCE) as workers:
-        rows = []
-        for task in TASKS:
-            if task.alone or sum((task.name, name) in CALLS for name in workers) > 1:
-                shapes = [(n, k) for n, k in task.sizes(quick) if n <= given.largest and k <= given.classes]
-                rows += measure_task(task, shapes, workers, file, chosen["rounds"], given.slow)
+        shared = [task for task in TASKS if task.alone or sum((task.name, name) in CALLS for name in workers) > 1]
+        tasks = [
+            (task, [(n, k) for n, k in task.sizes(quick) if n <= given.largest and k <= given.classes])
+            for task in shared
+        ]
+        rows, left = measure_all(tasks, workers, file, chosen["rounds"], given.slow, given.minutes)
         loads.append(os.getloadavg()[0])
         known = accuracy(workers, sets, min(sets, chosen["least"]), chosen["seconds"], few=quick) if sets else []
         start = start_up(found, file((1_000, 1)), one_core, chosen["starts"])
-        tasks = chosen["compile"] or [task.name for task in TASKS if task.shapes[0][1] == 1]
-        compiled = compiling(found[OWN], list(tasks), file((COMPILED_AT, 1)), one_core)
+        first = given.first or chosen["compile"] or [task.name for task in TASKS if task.shapes[0][1] == 1]
+        compiled = compiling(found[OWN], list(first), file((COMPILED_AT, 1)), one_core)
     loads.append(os.getloadavg()[0])
     return about(quick, one_core, loads) | {
         "versions": {name: each.version for name, each in found.items()},
+        "part": part(given, left),
         "rows": [rounded(row) for row in rows],
         "start": [rounded(row) for row in start],
         "compiling": [rounded(row) for row in compiled],
@@ -76,6 +88,14 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
         "accuracy": [rounded(row) for row in known],
         "arena": quality.recorded(quality.ARENA.read_text(encoding="utf-8")),
     }
+
+
+def part(given: argparse.Namespace, left: list[tuple[str, tuple[int, int]]]) -> str:
+    """Which sizes the run was asked for, and what it left out when its minutes were over."""
+    text = f"Sizes up to {given.largest:,} rows and {given.classes:,} classes; a package is not asked at larger sizes after {given.slow:g} ms"
+    if left:
+        text += f"; {len(left)} rows, the largest, were left out after {given.minutes:g} minutes"
+    return text + "."
 
 
 def about(quick: bool, one_core: bool, loads: list[float]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import select
 import statistics
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -109,26 +110,38 @@ def files() -> Iterator[Any]:
         yield file
 
 
-def measure_task(
-    task: Task, shapes: Sequence[Shape], workers: dict[str, Process], file: Any, rounds: int, slow: float
-) -> list[dict[str, Any]]:
-    """Rows of one task: every package that has it on every size, until it takes longer than `slow` milliseconds."""
-    rows: list[dict[str, Any]] = []
-    given_up: dict[str, str] = {}
-    for shape in shapes:
-        names = [name for name in workers if (task.name, name) in CALLS and name not in given_up]
-        names = [name for name in names if shape[0] <= CALLS[task.name, name].most]
-        found = measure_shape(task.name, file(shape), names, workers, rounds, slow)
+def measure_all(
+    tasks: Sequence[tuple[Task, Sequence[Shape]]],
+    workers: dict[str, Process],
+    file: Any,
+    rounds: int,
+    slow: float,
+    minutes: float,
+) -> tuple[list[dict[str, Any]], list[tuple[str, Shape]]]:
+    """Rows of every task, small sizes first, and what was left when the minutes were over.
+
+    A package that failed, or took longer than `slow` milliseconds, is not asked at larger sizes.
+    """
+    stop, left = time.monotonic() + 60 * minutes, []
+    rows: dict[str, list[dict[str, Any]]] = {task.name: [] for task, _ in tasks}
+    given_up: set[tuple[str, str]] = set()
+    for shape, task in sorted(
+        ((shape, task.name) for task, shapes in tasks for shape in shapes),
+        key=lambda each: math.prod(each[0]) or each[0][0],
+    ):
+        if time.monotonic() > stop:
+            left.append((task, shape))
+            continue
+        names = [name for name in workers if (task, name) in CALLS and (task, name) not in given_up]
+        names = [name for name in names if shape[0] <= CALLS[task, name].most]
+        found = measure_shape(task, file(shape), names, workers, rounds, slow)
         for name, row in found.items():
-            rows.append({"task": task.name, "n": shape[0], "k": shape[1], "peer": name} | row)
-            took = row.get("wall", 0.0)
-            if "error" in row or took > slow:
-                given_up[name] = row.get("error", "too slow")
-        print(
-            f"{task.name}, {shape[0]:,} × {shape[1]}: " + ", ".join(said(name, row) for name, row in found.items()),
-            flush=True,
-        )
-    return rows
+            rows[task].append({"task": task, "n": shape[0], "k": shape[1], "peer": name} | row)
+            if "error" in row or row["wall"] > slow:
+                given_up.add((task, name))
+        texts = ", ".join(said(name, row) for name, row in found.items())
+        print(f"{task}, {shape[0]:,} × {shape[1]}: {texts}", flush=True)
+    return [row for each in rows.values() for row in each], left
 
 
 def said(name: str, row: dict[str, Any]) -> str:

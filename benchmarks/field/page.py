@@ -43,7 +43,7 @@ def opening(record: Record) -> list[str]:
     )
     return [
         f"Written by `make {'bench' if record['kind'] == 'full' else 'bench-quick'}` on {record['date']}, calibrant at commit {record['commit']}; "
-        f"{record['machine']}. {clock}. {record['beside']}",
+        f"{record['machine']}. {clock}. {record['beside']} {record.get('part', '')}".strip(),
         f"Measured with {versions}.",
     ]
 
