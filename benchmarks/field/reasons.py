@@ -16,6 +16,7 @@ NEWTON = "Newton's method to the optimum in double precision, each step several 
 ORDER = (
     "sorts every row once to find classes that rounding has tied, so that their order is kept; a plain softmax does not"
 )
+RANGE = "one search per row as in the other package, after a check that all probabilities lie between 0 and 1"
 DOUBLE = "computes in double precision, the other in the single precision of the logits"
 REASONS: dict[tuple[str, str], str] = {
     ("ece", "few"): FIXED,
@@ -36,6 +37,26 @@ REASONS: dict[tuple[str, str], str] = {
     ("beta: fit", "many"): NEWTON,
     ("temperature of classes: apply", "few"): ORDER,
     ("temperature of classes: apply", "many"): ORDER,
+    (
+        "ece",
+        "many",
+    ): "four sums per bin (rows, probabilities, their squares, events), for the bins and the interval; relplot has one",
+    (
+        "brier",
+        "many",
+    ): "the spread of the scores is summed too, for the interval, after checks of labels and probabilities",
+    (
+        "log",
+        "many",
+    ): "scores both possible outcomes of every row, which the interval needs; the others score the one that occurred",
+    (
+        "ks",
+        "few",
+    ): "pools ties, and finds the course of the sum for a plot and its variance under calibration beside the error",
+    ("histogram: apply", "few"): RANGE,
+    ("histogram: apply", "many"): RANGE,
+    ("isotonic: apply", "few"): RANGE,
+    ("isotonic: apply", "many"): RANGE,
     ("structured vector: apply", "many"): DOUBLE,
     ("structured matrix: apply", "many"): DOUBLE,
     (
