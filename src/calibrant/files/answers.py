@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.files.arrow import to_numpy
 from calibrant.files.columns import Columns, Header, choose, worded
 from calibrant.files.formats import LOG, Store, file_errors, open_store
-from calibrant.files.reading import class_names, load, predictions_of, to_numpy
+from calibrant.files.reading import class_names, load, predictions_of
 from calibrant.files.style import Style, complete
 from calibrant.problems import FileError, InputError
 from calibrant.types import Array, Bools, Floats, Indices

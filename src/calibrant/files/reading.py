@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from calibrant import inputs
+from calibrant.files.arrow import to_numpy
 from calibrant.files.columns import NONE, Columns, FileColumns, UnknownColumn, choose, worded
 from calibrant.files.formats import Store, check_distinct, file_errors, open_store
 from calibrant.files.style import PLAIN, Style, complete
@@ -288,60 +289,6 @@ def _filtered(columns: Mapping[str, Any], names: Sequence[str], kept: Bools) -> 
     """Some rows of some columns."""
     cut = ((name, columns[name]) for name in names)
     return {name: each[kept] if isinstance(each, np.ndarray) else each.filter(kept) for name, each in cut}
-
-
-def to_numpy(column: Any, name: str, per_row: int = 1) -> Array:
-    """An Arrow column as `(n,)`, or `(n, K)` if it holds lists, with `per_row` values per row."""
-    if isinstance(column, np.ndarray):
-        return column
-    import pyarrow as pa
-
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if isinstance(array.type, pa.BaseExtensionType):
-        array = array.storage
-    array = array.cast(_plain_type(array.type))
-    _check_filled(array, name, per_row)
-    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type) or pa.types.is_fixed_size_list(array.type):
-        return _rows_of_lists(array, name)
-    return np.asarray(array.to_numpy(zero_copy_only=False))
-
-
-def _plain_type(found: Any) -> Any:
-    """Decimals as floats, all kinds of text as one, categories as their values."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(found):
-        return _plain_type(found.value_type)
-    if pa.types.is_decimal(found):
-        return pa.float64()
-    text = {"string", "binary", "large_binary", "binary_view", "string_view"}
-    return pa.large_string() if str(found) in text else found
-
-
-def _check_filled(array: Any, name: str, per_row: int) -> None:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    blank = pc.is_null(array) if array.null_count else None
-    if blank is None and array.type == pa.large_string():
-        blank = pc.equal(array, "")  # a missing value in CSV
-    row = -1 if blank is None else pc.index(blank, True).as_py() // per_row
-    if row >= 0:
-        found, advice = f"row {row} is empty", "Fill them, or pass missing='drop'"
-        raise InputError(f"column {name!r}", "must not hold missing values", found, advice)
-
-
-def _rows_of_lists(array: Any, name: str) -> Array:
-    import pyarrow.compute as pc
-
-    lengths = pc.list_value_length(array).to_numpy(zero_copy_only=False)
-    odd = lengths != lengths[:1]
-    if odd.any():
-        found = f"row 0 has {lengths[0]} numbers, row {np.argmax(odd)} has {lengths[np.argmax(odd)]}"
-        raise InputError(f"column {name!r}", "must hold lists of one length", found)
-    length = int(lengths[0]) if len(array) else 0
-    inner = to_numpy(array.flatten(), name, max(length, 1))
-    return inner.reshape(len(array), length, *inner.shape[1:])
 
 
 def stacked(found: dict[str, Array], chosen: Columns, style: Style = PLAIN) -> Array:

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from calibrant.files.arrow import to_numpy
 from calibrant.files.columns import Columns, FileColumns
 from calibrant.files.encodings import blocks
 from calibrant.files.formats import ENDINGS, Store, check_distinct, file_errors, format_of, open_store
-from calibrant.files.reading import Predicted, to_numpy
+from calibrant.files.reading import Predicted
 from calibrant.files.style import PLAIN
 from calibrant.files.text_rows import New, OtherRows, long_integers, rows_of_csv, rows_of_json
 from calibrant.problems import InputError

@@ -42,6 +42,11 @@ def worth_compiling(size: int, least: int = COMPILE_FROM) -> bool:
     return size >= least or _many_calls.get()
 
 
+def compiler_loaded() -> bool:
+    """Has this process imported Numba already? Compiled code then need not save that time too."""
+    return "numba" in sys.modules
+
+
 class compiled:  # noqa: N801  (a decorator)
     """A function that Numba compiles when it is first called, and caches on disk.
 

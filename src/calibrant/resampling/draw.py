@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.compiled import many_calls, worth_compiling
+from calibrant.kernels.compiled import compiler_loaded, many_calls, worth_compiling
 from calibrant.kernels.draws.null_draws import replicate_seeds
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.progress import counted
@@ -25,9 +25,9 @@ from calibrant.types import Array, Floats
 BLOCK_ERRORS = 1 << 16
 """Errors drawn at a time: half a megabyte, which stays in a core's cache."""
 
-COMPILE_FROM_ERRORS = 2_500_000
-"""Errors of all draws from which compiled loops draw and add them: below, NumPy takes
-less time than compiling, and about as much as loading compiled code."""
+COMPILE_FROM_ERRORS, LOAD_FROM_ERRORS = 2_500_000, 12_500_000
+"""Errors of all draws from which compiled loops draw and add them, and from which they
+do so in a process that has to import Numba first: below, NumPy takes less time."""
 
 LARGEST = 1e300
 """Statistics beyond this count as this."""
@@ -78,7 +78,8 @@ def drawn(null: Null, statistics: Sequence[Statistic], n_draws: int, seed: int) 
     seeds, observed = replicate_seeds(seed, n_draws), null.observed
 
     serial = any(statistic.serial for statistic in statistics)
-    many = not serial and worth_compiling(n_draws * len(observed), COMPILE_FROM_ERRORS)
+    work = n_draws * len(observed)
+    many, always = not serial and loops_pay(work), not serial and worth_compiling(work, LOAD_FROM_ERRORS)
 
     def part(block: slice) -> list[Floats]:
         with many_calls(many):  # in its own thread
@@ -88,11 +89,16 @@ def drawn(null: Null, statistics: Sequence[Statistic], n_draws: int, seed: int) 
     rows = max(1, BLOCK_ERRORS // len(observed))
     blocks = [slice(start, start + rows) for start in range(0, n_draws, rows)]
     later = map(part, blocks) if serial else over_blocks(n_draws, part, rows)
-    with many_calls(many):
+    with many_calls(always):  # what was observed is added up the same way whatever the process did before
         first = [collect(observed[None]) for collect in collects]
     parts = [first, *counted(later, len(blocks))]
     states = {c: np.concatenate([part[i] for part in parts]) for i, c in enumerate(collects)}
     return Drawn(_finished(statistics, states), tuple(states[statistic.collect][0] for statistic in statistics))
+
+
+def loops_pay(errors: int) -> bool:
+    """Do compiled loops take less time for so many errors of all draws?"""
+    return worth_compiling(errors, COMPILE_FROM_ERRORS if compiler_loaded() else LOAD_FROM_ERRORS)
 
 
 def values_of(statistics: Sequence[Statistic], errors: Floats) -> Floats:

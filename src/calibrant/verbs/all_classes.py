@@ -12,7 +12,6 @@ from calibrant.bins import EqualMass
 from calibrant.detect.omnibus import is_calibrated
 from calibrant.interval import holm
 from calibrant.kernels.draws.null_sums import class_hits
-from calibrant.maps.temperature import Temperature
 from calibrant.predictions import Event, Predictions, StatePredictions, as_predictions
 from calibrant.resampling.classes import ClassRows, class_lines, class_rows
 from calibrant.resampling.draw import LARGEST, Statistic
@@ -177,6 +176,8 @@ def _distance(event: Event) -> float:
 
 def _alike(rows: Predictions) -> bool:
     """Does one temperature leave no class with a clearly wrong level or slope?"""
+    from calibrant.maps.temperature import Temperature
+
     left = class_rows(Temperature().fit(rows).apply(rows), False)
     states = class_lines(left, rows.classes)[0].collect(left.labels[None])
     return bool(np.abs(states).max() <= NormalDist().inv_cdf(1 - LEVEL / (4 * rows.n_classes)))
