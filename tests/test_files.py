@@ -19,6 +19,7 @@ from pyarrow import csv, feather, parquet
 import calibrant as cal
 from calibrant import InputError
 from calibrant.files import Columns, choose, read, read_forecasts, read_predicted, read_with_columns, write
+from calibrant.files.arrow import MANY_TEXTS, to_numpy
 from calibrant.files.formats import open_store
 from tolerances import ROUNDING
 
@@ -124,6 +125,30 @@ def test_text_labels_read_alike_however_they_are_stored(tmp_path, kind):
         table, str(tmp_path / "p.arrow"), compression="uncompressed"
     )  # of views it crashes pyarrow 18
     assert read(tmp_path / "p.arrow", classes="no,yes").labels.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [([k % 7 for k in range(40)], kind) for kind in (pa.int8(), pa.uint16(), pa.int64(), pa.float32(), pa.float64())]
+    + [([k % 3 == 0 for k in range(40)], pa.bool_()), ([f"class {k % 4}" for k in range(40)], pa.string())],
+    ids=lambda each: str(each) if isinstance(each, pa.DataType) else "",
+)
+def test_values_of_a_column_are_those_of_its_buffers_wherever_it_begins(values, kind):
+    whole = pa.array(values, kind)
+    for first, last in ((0, 40), (3, 29), (8, 9), (11, 11)):
+        for column in (
+            whole.slice(first, last - first),
+            pa.chunked_array([whole[first:last], whole[:5]])[: last - first],
+        ):
+            found = to_numpy(column, "a")
+            expected = np.array(values[first:last], dtype=object if kind == pa.string() else kind.to_pandas_dtype())
+            assert found.dtype == expected.dtype
+            assert np.array_equal(found, expected)
+
+
+def test_many_different_texts_are_read_as_few():
+    texts = [f"row {k}" for k in range(MANY_TEXTS + 1)]
+    assert to_numpy(pa.array(texts), "a").tolist() == texts
 
 
 def test_decimals_are_numbers(tmp_path):

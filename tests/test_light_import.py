@@ -32,6 +32,15 @@ def test_heavy_libraries_are_not_loaded(code):
     assert loaded_after(code) == []
 
 
+def test_few_rows_of_a_file_are_diagnosed_without_pandas_and_without_a_compiler(tmp_path):
+    rows = [f"{'yes' if i % 3 else 'no'},{i / 1000:.4f}" for i in range(1, 1000)]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(["label,prob_yes", *rows]) + "\n")
+    given = [str(path), "--classes", "no,yes", "--quiet"]
+    command = f"from calibrant.cli import main; main(['diagnose', *{given!r}], standalone_mode=False)"
+    assert not {"pandas", "numba", "matplotlib"} & set(loaded_after(command))
+
+
 def test_star_import_gives_the_public_names():
     script = "from calibrant import *; import calibrant; assert set(calibrant.__all__) <= set(dir())"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
