@@ -39,7 +39,8 @@ def _values(array: Any) -> Array:
         if len(encoded.dictionary) <= MANY_TEXTS:
             return np.array(encoded.dictionary.to_pylist(), dtype=object)[_values(encoded.indices)]
     if len(array) and not array.null_count and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        dtype = np.dtype(kind.to_pandas_dtype())
+        letter = "f" if pa.types.is_floating(kind) else "u" if pa.types.is_unsigned_integer(kind) else "i"
+        dtype = np.dtype(f"{letter}{kind.bit_width // 8}")
         found = np.frombuffer(array.buffers()[1], dtype, len(array), array.offset * dtype.itemsize)
         found.flags.writeable = False
         return found
