@@ -138,7 +138,8 @@ def evolved(sums: Sums, ends: tuple[float, float], n_pieces: int, degree: int, s
     if n_pieces > 1:
         bounds = Bounds(*(np.full(n_pieces - 1, end) for end in ends))
         settings = {**SETTINGS, "vectorized": True, "updating": "deferred", "polish": False}
-        found = differential_evolution(squares, bounds, seed=np.random.default_rng(seed), **settings)
+        with np.errstate(over="ignore"):  # of knots that coincide; they do not survive
+            found = differential_evolution(squares, bounds, seed=np.random.default_rng(seed), **settings)
         t = knots(found.x[:, None])
     t = np.maximum.accumulate(t + SHORTEST * np.arange(t.shape[1]), axis=1)
     h, bends, _ = solved(sums, t, degree)
