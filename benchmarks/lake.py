@@ -43,7 +43,7 @@ print(json.dumps({"wall": wall, "cpu": cpu, "peak": resource.getrusage(resource.
 """
 
 
-def make(folder: Path, n_files: int) -> list[Path]:
+def make(folder: Path, n_files: int, file_rows: int = FILE_ROWS) -> list[Path]:
     """Files of calibrated and miscalibrated predictions, made where they are missing."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -52,9 +52,9 @@ def make(folder: Path, n_files: int) -> list[Path]:
     for k, path in enumerate(paths):
         if not path.exists():
             rng = np.random.default_rng(k)
-            probs = rng.random(FILE_ROWS) ** 1.5
-            labels = (rng.random(FILE_ROWS) < probs**1.1).astype(np.int8)
-            columns = {"label": labels, "prob": probs, "other": rng.integers(0, 9, FILE_ROWS)}
+            probs = rng.random(file_rows) ** 1.5
+            labels = (rng.random(file_rows) < probs**1.1).astype(np.int8)
+            columns = {"label": labels, "prob": probs, "other": rng.integers(0, 9, file_rows)}
             parquet.write_table(pa.table(columns), path)
     return paths
 

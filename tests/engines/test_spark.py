@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import shutil
 import signal
-import socket
-import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +16,7 @@ pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java (on Debian: apt-get install default-jre-headless)", allow_module_level=True)
 
+from benchmarks.engines import kill_group, spark_cluster, spark_session  # noqa: E402
 from pyspark.sql import SparkSession  # noqa: E402
 
 from calibrant.engines import spark  # noqa: E402
@@ -50,14 +45,6 @@ def lake(tmp_path_factory):
     return folder
 
 
-def session(master: str, **settings: str):
-    spark.use_this_python()
-    builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
-    for name, value in {"spark.driver.host": "127.0.0.1", "spark.driver.memory": "1g", **settings}.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
-
-
 @pytest.fixture(scope="module", autouse=True)
 def stopped_at_the_end():
     yield
@@ -74,7 +61,7 @@ def stop() -> None:
 @pytest.fixture
 def local():
     """A session on this machine: that of the test before, unless that test stopped it."""
-    return session("local[2]")
+    return spark_session("local[2]")
 
 
 def same(one: cal.State, other: cal.State) -> None:
@@ -124,48 +111,18 @@ def test_bad_input(local, lake):
         spark.scan(frame.withColumn("prob", frame["prob"] * 2))
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 @pytest.fixture
 def cluster(tmp_path):
     """A master and two workers as processes; the workers can be killed."""
     stop()
-    home, port = Path(pyspark.__file__).parent, free_port()
-    master = f"spark://127.0.0.1:{port}"
-    started = []
-
-    def start(*arguments: str):
-        environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-        command = [str(home / "bin" / "spark-class"), *arguments]
-        with (tmp_path / f"{len(started)}.log").open("w") as log:
-            found = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
-        started.append(found)
-        return found
-
-    here = ["--host", "127.0.0.1", "--webui-port", "0"]
-    start("org.apache.spark.deploy.master.Master", *here, "--port", str(port))
-    for k in range(2):
-        of = ["--cores", "1", "--memory", "1g", "--work-dir", str(tmp_path / f"work{k}"), master]
-        start("org.apache.spark.deploy.worker.Worker", *here, *of)
-    yield master, started[1]
-    for each in started:
-        with_children(each, signal.SIGKILL)
-        each.wait(10)
-
-
-def with_children(process, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, number)
+    with spark_cluster(2, tmp_path) as (master, (_, worker, _)):
+        yield master, worker
 
 
 def test_a_worker_killed_while_it_works_changes_nothing(cluster, lake, tmp_path):
     master, worker = cluster
     settings = {"spark.executor.memory": "512m", "spark.executor.cores": "1", "spark.task.maxFailures": "8"}
-    found = session(master, **settings)
+    found = spark_session(master, **settings)
     begun = tmp_path / "begun"
 
     def slowly(batches):
@@ -178,7 +135,7 @@ def test_a_worker_killed_while_it_works_changes_nothing(cluster, lake, tmp_path)
         while not begun.exists():
             time.sleep(0.1)
         time.sleep(1.0)
-        with_children(worker, signal.SIGKILL)
+        kill_group(worker)
 
     threading.Thread(target=kill, daemon=True).start()
     frame = found.read.parquet(str(lake)).repartition(12)

@@ -195,3 +195,17 @@ def test_an_infinite_score_stays_infinite(tmp_path):
     state = collect([1, 2], sure).merge(collect([0, 2], sure))
     state.save(tmp_path / "state.json")
     assert cal.log_score(State.load(tmp_path / "state.json")).value == np.inf
+
+
+def test_a_dict_of_states_is_rows_in_groups(rows):
+    labels, probs = rows
+    groups = np.array(["a", "b", "c"])[np.arange(400) % 3]
+    whole = cal.Predictions(labels, probs, groups=groups)
+    states = {name: collect(labels[groups == name], probs[groups == name]) for name in "abc"}
+    found, expected = (cal.mean_gap(each, cluster=True).interval for each in (states, whole))
+    assert (found.low, found.high) == (pytest.approx(expected.low, rel=1e-12), pytest.approx(expected.high, rel=1e-12))
+    assert cal.ece(states).value == pytest.approx(cal.ece(labels, probs).value, rel=1e-12)
+    with pytest.raises(InputError, match="must be rows, or a dict of states; 'd' is a list"):
+        cal.ece(states | {"d": [1]})
+    with pytest.raises(InputError, match="it is a dict"):
+        cal.ece({"d": [1]}, [0.5])

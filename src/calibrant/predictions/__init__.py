@@ -1,6 +1,6 @@
 """Predictions: what a model predicted and what was observed, and the yes/no questions (views) one can ask of them."""
 
-from calibrant.predictions.door import StatePredictions, admit, as_predictions, cluster_kind, repeats_groups
+from calibrant.predictions.door import StatePredictions, admit, as_predictions, cluster_kind, of_states, repeats_groups
 from calibrant.predictions.event import Event
 from calibrant.predictions.mass import Mass, check_mass
 from calibrant.predictions.multilabel import MultilabelPredictions
@@ -19,5 +19,6 @@ __all__ = [
     "check_mass",
     "chosen_rows",
     "cluster_kind",
+    "of_states",
     "repeats_groups",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ def admit(labels: Any, probs: Any = None, *, counts: Any = None, weights: Any = 
     Parameters
     ----------
     labels, probs
-        Outcomes first, then predicted probabilities; or one `Predictions`, or a state.
+        Outcomes first, then predicted probabilities; or one `Predictions`, or a state; or
+        a dict of states, each of which is a group.
     counts
         How often each row occurred; by default once.
     weights
@@ -37,6 +38,8 @@ def admit(labels: Any, probs: Any = None, *, counts: Any = None, weights: Any = 
         if beside:
             raise InputError("labels", "is a State and holds all that was collected", advice="Pass it alone")
         return of_state(labels)
+    if isinstance(labels, Mapping) and not beside and any(isinstance(each, State) for each in labels.values()):
+        return of_states(labels)
     if isinstance(probs, Predictions):
         raise InputError(
             "probs", "is a Predictions, which carries its own labels", advice="Pass it as the only argument"
@@ -90,6 +93,21 @@ def of_state(state: State) -> Predictions:
     found.counted = state.n
     found._events["binary"] = event
     return found
+
+
+def of_states(states: Mapping[Any, Any], view: Any = "auto") -> Predictions:
+    """The pooled rows of several states as predictions, with the name of its state as the group of each row."""
+    for name, state in states.items():
+        if not isinstance(state, State):
+            raise InputError("labels", "must be rows, or a dict of states", f"{name!r} is a {type(state).__name__}")
+    if not states:
+        raise InputError("labels", "must hold at least one state", "it is empty")
+    first = next(iter(states.values()))
+    chosen = first.views[0] if view == "auto" else view
+    tables = [state.pooled(chosen).rows() for state in states.values()]
+    probs, outcomes, counts = (np.concatenate(column) for column in zip(*tables, strict=True))
+    groups = np.repeat(np.array([str(name) for name in states]), [len(table[0]) for table in tables])
+    return Predictions(outcomes, probs, counts=counts, groups=groups)
 
 
 def as_predictions(event: Event, groups: Any = None) -> Predictions:

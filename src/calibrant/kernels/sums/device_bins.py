@@ -55,6 +55,28 @@ def bin_sums(probs: Any, hits: Any, n_bins: int) -> Any:
     return _scattered(p, hits, n_bins) if sums is None else sums
 
 
+def group_bin_sums(probs: Any, hits: Any, n_bins: int, groups: Any, n_groups: int) -> Any:
+    """(G, bins, 4), the same of one event for each group of rows.
+
+    Parameters
+    ----------
+    probs, hits
+        Predictions and outcomes, `(n,)`.
+    n_bins
+        Number of bins.
+    groups
+        The place of each row's group.
+    n_groups
+        Number of groups.
+    """
+    import torch
+
+    wide = probs.double()
+    terms = torch.stack([torch.ones_like(wide), wide, wide**2, hits.double()], dim=1)
+    sums = torch.zeros(n_groups * n_bins, 4, dtype=torch.float64, device=probs.device)
+    return sums.index_add_(0, groups * n_bins + _index(probs, n_bins), terms).reshape(n_groups, n_bins, 4)
+
+
 def _index(p: Any, n_bins: int) -> Any:
     import torch
 

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.arrays import common_index
 from calibrant.inputs import check_choice, check_count, check_level, check_positive, check_seed, check_statistic
 from calibrant.options import checked
-from calibrant.predictions import Predictions, admit, cluster_kind
+from calibrant.predictions import Predictions, admit, cluster_kind, of_states
 from calibrant.problems import InputError
 from calibrant.resampling.exact import Exact
 from calibrant.resampling.null import FEW_CLUSTERS, IMPOSSIBLE
@@ -133,7 +133,7 @@ def audit(
     age > 72 & sex = f too high
     """
     if isinstance(labels, Mapping):
-        labels, view = _of_states(labels, view), "auto"
+        labels, view = of_states(labels, view), "auto"
     if isinstance(labels, Predictions) and features is None:
         probs, features = None, probs
     predictions, chosen = _rows(labels, probs, counts, weights), check_statistic(statistic, STATISTICS)
@@ -177,21 +177,6 @@ def _rows(labels: Any, probs: Any, counts: Any, weights: Any) -> Predictions:
     if isinstance(labels, State):
         raise InputError("labels", "must be rows", "it is a state, which has no features", "Pass (labels, probs)")
     return admit(labels, probs, counts=counts, weights=weights)
-
-
-def _of_states(states: Mapping[Any, Any], view: Any) -> Predictions:
-    """The pooled rows of the states of segments as predictions, with the segment of each row as its group."""
-    for name, state in states.items():
-        if not isinstance(state, State):
-            raise InputError("labels", "must be rows, or states by segment", f"{name!r} is a {type(state).__name__}")
-    if not states:
-        raise InputError("labels", "must hold at least one state", "it is empty")
-    first = next(iter(states.values()))
-    chosen = first.views[0] if view == "auto" else view
-    tables = [state.pooled(chosen).rows() for state in states.values()]
-    probs, outcomes, counts = (np.concatenate(column) for column in zip(*tables, strict=True))
-    groups = np.repeat(np.array([str(name) for name in states]), [len(table[0]) for table in tables])
-    return Predictions(outcomes, probs, counts=counts, groups=groups)
 
 
 def _check(predictions: Predictions, depth: Any, cluster: Any) -> bool:
