@@ -40,6 +40,17 @@ def test_a_frame_gives_the_state_of_one_pass(max_distinct):
     same(found, cal.collect(rows.label, rows.prob, max_distinct=max_distinct))
 
 
+def test_segments_have_states_of_their_own():
+    rows = frame(3000)
+    found = dask.scan(dd.from_pandas(rows, npartitions=4), segments="site")
+    assert list(found) == [0, 1, 2]
+    for site, state in found.items():
+        own = rows[rows.site == site]
+        same(state, cal.collect(own.label, own.prob))
+    with pytest.raises(cal.InputError, match=r"segments must name a column of the DataFrame; 'ward' is none"):
+        dask.scan(dd.from_pandas(rows, npartitions=2), segments="ward")
+
+
 def test_a_map_is_applied():
     rows = frame(2000)
     fitted = cal.recalibrate(cal.Predictions(rows.label, rows.prob), "platt")

@@ -78,6 +78,14 @@ def test_a_frame_gives_the_state_of_one_pass(local, lake, max_distinct):
     same(spark.scan(frame, max_distinct=max_distinct), cal.scan(lake, max_distinct=max_distinct, progress=False))
 
 
+def test_segments_have_states_of_their_own(local, lake):
+    found = spark.scan(local.read.parquet(str(lake)), segments="site")
+    expected = cal.scan(lake, segments="site", progress=False)
+    assert list(found) == list(expected) == [0, 1, 2]
+    for site, state in found.items():
+        same(state, expected[site])
+
+
 def test_several_classes(local):
     rng = np.random.default_rng(1)
     probs = rng.dirichlet(np.ones(3), 500)

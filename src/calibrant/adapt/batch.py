@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import to_numpy
+from calibrant.arrays import device_of, to_numpy
 from calibrant.inputs import check_column, check_weights
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, labels_on_device
 from calibrant.problems import InputError, MissingExtra
 
 try:
@@ -88,6 +88,12 @@ def admit(labels: Any, probs: Any, logits: Any, weights: Any) -> Batch:
     outputs = _floats(name, given)
     y = _one_column(labels if isinstance(labels, torch.Tensor) else to_numpy(labels, "labels"))
     soft = tuple(y.shape) == tuple(outputs.shape) and (isinstance(y, torch.Tensor) or y.dtype.kind in "iufb")
+    if device_of(outputs) is not None and isinstance(y, torch.Tensor):
+        found = labels_on_device(y, outputs.detach(), logits=name == "logits", soft=soft)
+        if found is not None:
+            y = y if soft else found.long()
+            y = y.to(outputs.device, outputs.dtype if soft or outputs.ndim == 1 else None)
+            return Batch(outputs, name == "logits", y, row_weights(weights, outputs))
     if name == "probs":
         checked = Predictions.borrowed(y, outputs, normalize=None, soft=soft)
     else:

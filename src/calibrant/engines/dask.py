@@ -11,11 +11,10 @@ from calibrant.problems import InputError, MissingExtra
 
 if TYPE_CHECKING:
     from calibrant.maps import CalibrationMap
-    from calibrant.state.state import State
 
 
 @checked
-def scan(data: Any, **options: Any) -> State:
+def scan(data: Any, **options: Any) -> Any:
     """Collect a state from a Dask DataFrame: each partition sums up its rows, and the sums are merged.
 
     Runs on the current Dask client, or on the threads of this process. A partition that is computed again, after a
@@ -27,7 +26,11 @@ def scan(data: Any, **options: Any) -> State:
         A Dask DataFrame.
     options
         Columns and settings as in `calibrant.scan`: `label`, `probs`, `logits`, `pred`, `counts`, `classes`,
-        `normalize`, `views`, `n_cells`, `max_distinct`.
+        `normalize`, `segments`, `views`, `n_cells`, `max_distinct`.
+
+    Returns
+    -------
+    State, or dict of State if `segments` is given
     """
     import_dask(data)
     import dask
@@ -36,7 +39,7 @@ def scan(data: Any, **options: Any) -> State:
     used = used_columns(list(map(str, data.columns)), options)
     parts = data[used].to_delayed()
     states = [delayed(_state)(part, f"partition {k}", options) for k, part in enumerate(parts)]
-    return merged(dask.compute(*states))
+    return merged(dask.compute(*states), options)
 
 
 def _state(frame: Any, part: str, options: dict[str, Any]) -> str | None:

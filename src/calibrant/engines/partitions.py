@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def state_of(batches: Iterable[Any], part: str, options: dict[str, Any]) -> str | None:
-    """The state of the rows of a partition, as JSON; None if it has none.
+    """The states of the rows of a partition with their segments, as JSON; None if it has no rows.
 
     Parameters
     ----------
@@ -29,23 +30,36 @@ def state_of(batches: Iterable[Any], part: str, options: dict[str, Any]) -> str 
 
     found = (batch for batch in batches if len(batch))
     try:
-        state = scan(found, progress=False, **options)
+        states = scan(found, progress=False, **options)
     except FileError as error:
         if "there are no rows" in str(error):
             return None
         raise
-    state.parts = (part,)
-    return str(state.to_json())
+    each = states if options.get("segments") is not None else {None: states}
+    for state in each.values():
+        state.parts = (part,)
+    return json.dumps([[segment, state.to_json()] for segment, state in each.items()])
 
 
-def merged(states: Iterable[str | None]) -> State:
-    """The states of all partitions as one."""
+def merged(states: Iterable[str | None], options: dict[str, Any]) -> Any:
+    """The states of all partitions as one, or as one per segment.
+
+    Parameters
+    ----------
+    states
+        What `state_of` gave.
+    options
+        Those of `calibrant.scan`.
+    """
     from calibrant.state.state import State
 
-    found = [State.from_json(text) for text in states if text is not None]
+    found: dict[Any, list[State]] = {}
+    for segment, text in (each for part in states if part is not None for each in json.loads(part)):
+        found.setdefault(segment, []).append(State.from_json(text))
     if not found:
         raise InputError("data", "must hold rows", "all partitions are empty")
-    return reduce(State.merge, found)
+    joined = {segment: reduce(State.merge, parts) for segment, parts in found.items()}
+    return joined[None] if options.get("segments") is None else dict(sorted(joined.items(), key=lambda x: str(x[0])))
 
 
 def applied(fitted: CalibrationMap, table: Any, columns: list[str]) -> Any:
@@ -89,5 +103,8 @@ def used_columns(names: list[str], options: dict[str, Any]) -> list[str]:
     from calibrant.files.reading import class_names
 
     named = {name: options.get(name) for name in ("label", "probs", "logits", "pred", "counts")}
-    order = class_names(options.get("classes"))
-    return list(choose(names, "the DataFrame", classes=order, groups=NONE, **named).used)
+    order, segments = class_names(options.get("classes")), options.get("segments")
+    if segments is not None and segments not in names:
+        raise InputError("segments", "must name a column of the DataFrame", f"{segments!r} is none")
+    used = choose(names, "the DataFrame", classes=order, groups=NONE, **named).used
+    return list(dict.fromkeys((*used, *([] if segments is None else [segments]))))

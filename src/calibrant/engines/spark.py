@@ -16,7 +16,6 @@ from calibrant.problems import InputError, MissingExtra
 
 if TYPE_CHECKING:
     from calibrant.maps import CalibrationMap
-    from calibrant.state.state import State
 
 
 def use_this_python() -> None:
@@ -29,7 +28,7 @@ def use_this_python() -> None:
 
 
 @checked
-def scan(data: Any, **options: Any) -> State:
+def scan(data: Any, **options: Any) -> Any:
     """Collect a state from a Spark DataFrame: each partition sums up its rows, and the sums are merged.
 
     Only the states travel, some hundred kilobytes per partition at most. A partition that Spark computes again, after
@@ -41,7 +40,11 @@ def scan(data: Any, **options: Any) -> State:
         A Spark DataFrame.
     options
         Columns and settings as in `calibrant.scan`: `label`, `probs`, `logits`, `pred`, `counts`, `classes`,
-        `normalize`, `views`, `n_cells`, `max_distinct`.
+        `normalize`, `segments`, `views`, `n_cells`, `max_distinct`.
+
+    Returns
+    -------
+    State, or dict of State if `segments` is given
     """
     _check(data)
     taken = data.select(*(f"`{name}`" for name in used_columns(data.columns, options)))
@@ -57,7 +60,7 @@ def scan(data: Any, **options: Any) -> State:
             yield pa.RecordBatch.from_pydict({"state": [text]})
 
     rows = taken.mapInArrow(collected, "state string").collect()
-    return merged(row["state"] for row in rows)
+    return merged((row["state"] for row in rows), options)
 
 
 @checked

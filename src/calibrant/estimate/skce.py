@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.arrays import device_of
+from calibrant.arrays import device_of, to_numpy
 from calibrant.inputs import check_choice, check_count, check_positive, check_seed
 from calibrant.interval import mean_with_interval
 from calibrant.kernels.pairs.device_pairs import distinct_on, pair_sum_on
@@ -15,7 +15,7 @@ from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, median_distance
 from calibrant.kernels.pairs.row_pairs import matrix_pair_sum
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.methods import ONE_EVENT, estimator
-from calibrant.predictions import Event, Predictions, admit
+from calibrant.predictions import DevicePredictions, Event, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.u_score import KERNELS, Kernel, gaussian, share_rows
@@ -140,6 +140,8 @@ def _line_sums(event: Event, kernel: str, width: float) -> tuple[float, float, f
 def _row_sums(
     predictions: Predictions, kernel: str, width: float, device: str | None = None
 ) -> tuple[float, float, float, float]:
+    if device is not None and isinstance(predictions, DevicePredictions):
+        return _sums_on_device(predictions, kernel, width)
     p, truth = share_rows(predictions)
     error = truth - p
     w = np.ones(len(p)) if predictions.weights is None else predictions.weights
@@ -152,6 +154,23 @@ def _row_sums(
     diagonal = inner(own, np.einsum("ij,ij->i", error, error))
     floor = inner(own, 1 - np.einsum("ij,ij->i", p, p))
     return total, diagonal, float(w.sum()), floor
+
+
+def _sums_on_device(predictions: DevicePredictions, kernel: str, width: float) -> tuple[float, float, float, float]:
+    """The same of rows that lie on a device: only weights travel there, and sums back."""
+    import torch
+
+    p = predictions.tensor.double()
+    labels = torch.as_tensor(predictions.labels.astype(np.int64), device=p.device)
+    error = torch.nn.functional.one_hot(labels, p.shape[1]) - p
+    once = np.ones(len(labels))
+    w, own = (
+        torch.as_tensor(once if each is None else each.astype(np.float64), device=p.device)
+        for each in (predictions.weights, predictions.spread)
+    )
+    total = pair_sum_on(str(p.device), p, error * w[:, None], kernel, width)
+    diagonal, floor = (own * (error**2).sum(dim=1)).sum(), (own * (1 - (p**2).sum(dim=1))).sum()
+    return total, float(diagonal), float(w.sum()), float(floor)
 
 
 def _block_values(predictions: Predictions, event: Event | None, kernel: Kernel, width: float, size: int) -> Floats:
@@ -186,8 +205,13 @@ def _median(
 
 
 def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int, device: str | None) -> float:
-    given = predictions.probs.astype(np.float64)
-    rows, inverse = np.unique(given, axis=0, return_inverse=True) if device is None else distinct_on(device, given)
+    if device is None:
+        rows, inverse = np.unique(predictions.probs.astype(np.float64), axis=0, return_inverse=True)
+    else:
+        there = isinstance(predictions, DevicePredictions)
+        rows, inverse = distinct_on(
+            device, predictions.tensor.double() if there else predictions.probs.astype(np.float64)
+        )
     weight, spread = (
         np.bincount(inverse.ravel(), each, minlength=len(rows)).astype(np.float64)
         for each in (predictions.weights, predictions.spread)
@@ -204,13 +228,13 @@ def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int, device:
     return float(np.where(counts <= equal, 0.0, middles).mean())
 
 
-def _sums_of_steps(rows: Floats, i: Indices, j: Indices, squared: bool) -> Floats:
+def _sums_of_steps(rows: Any, i: Indices, j: Indices, squared: bool) -> Floats:
     """Σ_k |x_ik − x_jk|, or of squares, of given pairs: few pairs at a time, as their rows may be long."""
     sums, few = np.empty(len(i)), max(1, PAIR_ENTRIES // rows.shape[1])
     for start in range(0, len(i), few):
         at = slice(start, start + few)
         step = rows[i[at]] - rows[j[at]]
-        sums[at] = (step * step if squared else np.abs(step)).sum(axis=1)
+        sums[at] = to_numpy((step * step if squared else abs(step)).sum(axis=1), "probs")
     return sums
 
 

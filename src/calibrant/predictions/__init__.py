@@ -1,5 +1,6 @@
 """Predictions: what a model predicted and what was observed, and the yes/no questions (views) one can ask of them."""
 
+from calibrant.predictions.device import DevicePredictions, labels_on_device
 from calibrant.predictions.door import StatePredictions, admit, as_predictions, cluster_kind, of_states, repeats_groups
 from calibrant.predictions.event import Event
 from calibrant.predictions.mass import Mass, check_mass
@@ -9,6 +10,7 @@ from calibrant.predictions.views import VIEWS, chosen_rows
 
 __all__ = [
     "VIEWS",
+    "DevicePredictions",
     "Event",
     "Mass",
     "MultilabelPredictions",
@@ -19,6 +21,7 @@ __all__ = [
     "check_mass",
     "chosen_rows",
     "cluster_kind",
+    "labels_on_device",
     "of_states",
     "repeats_groups",
 ]

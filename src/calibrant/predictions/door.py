@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.inputs import check_choice, wrapped
+from calibrant.predictions.device import on_device
 from calibrant.predictions.event import Event, event_of
 from calibrant.predictions.predictions import Predictions
 from calibrant.problems import InputError
@@ -46,7 +47,8 @@ def admit(labels: Any, probs: Any = None, *, counts: Any = None, weights: Any = 
         )
     if probs is None:
         raise InputError("probs", "is required", "only labels were given", "Pass (labels, probs) or a Predictions")
-    return Predictions.borrowed(labels, probs, counts=counts, weights=weights)
+    found = on_device(labels, probs, counts, weights)
+    return Predictions.borrowed(labels, probs, counts=counts, weights=weights) if found is None else found
 
 
 class StatePredictions(Predictions):

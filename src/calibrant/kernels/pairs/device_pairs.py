@@ -125,12 +125,12 @@ def pair_sum_on(device: str, rows: Floats, a: Floats, kind: str, bandwidth: floa
         return pair_sum(p, errors, kind, bandwidth, report)
 
 
-def distinct_on(device: str, rows: Floats) -> tuple[Floats, Indices]:
-    """The distinct rows in order, and which of them each row is: `np.unique` on a device."""
+def distinct_on(device: str, rows: Any) -> tuple[Any, Indices]:
+    """The distinct rows in order, which stay on the device, and which of them each row is: `np.unique` there."""
     import torch
 
     found, inverse = torch.unique(torch.as_tensor(rows, device=device), dim=0, return_inverse=True)
-    return found.cpu().numpy(), inverse.cpu().numpy()
+    return found, inverse.cpu().numpy()
 
 
 def loo_tiles_on(
