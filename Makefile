@@ -48,6 +48,9 @@ bench-quick: $(VENV)/.test ## the same with a few packages and sizes, in three m
 bench-parts: $(VENV)/.test ## sorting, scores, exact tests and audits in units of their floors; ARGS=scores for one of them
 	$(BIN)/python -m benchmarks $(ARGS)
 
+bench-engines: $(VENV)/.engines ## Spark and Dask with one and two workers beside the plain reader
+	$(BIN)/python -m benchmarks.engines $(ARGS)
+
 names: $(VENV)/.test ## the lists of public names, from the register
 	$(BIN)/python tools/make_names.py
 

@@ -16,6 +16,7 @@ from pyarrow import parquet
 import calibrant as cal
 from calibrant.files import guards
 from calibrant.files.encodings import CHUNK, lines
+from calibrant.files.batches import MOST, parts_of
 from calibrant.files.guards import check_depth, max_bytes
 
 TEXT = b"label,p\n1,0.5\n0,0.25\n"
@@ -88,9 +89,38 @@ def test_a_bomb_is_not_unpacked_whole(tmp_path, monkeypatch):
 def test_a_small_parquet_file_of_many_rows_is_bounded(tmp_path, monkeypatch):
     table = pa.table({"label": np.zeros(10**6, np.int8), "p": np.full(10**6, 0.5)})
     parquet.write_table(table, tmp_path / "p.parquet")
-    monkeypatch.setenv(guards.SETTING, "1000000")
-    with pytest.raises(cal.FileError, match=r"its rows would take 0\.002 GB of memory"):
+    monkeypatch.setenv(guards.SETTING, "40000000")
+    expected = r"its rows would take 0\.041 GB of memory, .* calibrant\.scan reads it in batches"  # with their use
+    with pytest.raises(cal.FileError, match=expected):
         cal.Predictions.read(tmp_path / "p.parquet")
+    assert cal.scan(tmp_path / "p.parquet", progress=False).n == 10**6
+    monkeypatch.setenv(guards.SETTING, "41000000")
+    assert cal.Predictions.read(tmp_path / "p.parquet").n == 10**6
+
+
+def test_a_row_group_of_any_size_is_read_in_batches(tmp_path):
+    n = 3 * 10**6
+    table = pa.table({"label": np.zeros(n, np.int8), "p": np.full(n, 0.5)})
+    parquet.write_table(table, tmp_path / "p.parquet", row_group_size=n)
+    assert (tmp_path / "p.parquet").stat().st_size < 50_000
+    (part,) = parts_of(tmp_path / "p.parquet")
+    assert [batch.n for batch in part().batches(("label", "p"))] == [MOST, MOST, n - 2 * MOST]
+
+
+@pytest.mark.parametrize("kind", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_a_small_arrow_file_of_many_rows_is_bounded(tmp_path, monkeypatch, kind):
+    table = pa.table({"label": np.zeros(10**5, np.int8), "p": np.full(10**5, 0.5), "other": np.zeros(10**5)})
+    packed = pa.ipc.IpcWriteOptions(compression="zstd")
+    with kind(str(tmp_path / "p.arrow"), table.schema, options=packed) as file:
+        for _ in range(5):
+            file.write_table(table)
+    assert (tmp_path / "p.arrow").stat().st_size < 50_000
+    monkeypatch.setenv(guards.SETTING, "2000000")
+    with pytest.raises(cal.FileError, match=r"what it unpacks to would take 0\.0027 GB .* reads it in batches"):
+        cal.Predictions.read(tmp_path / "p.arrow")  # refused with the third batch, before the others are unpacked
+    assert cal.scan(tmp_path / "p.arrow", progress=False).n == 5 * 10**5
+    monkeypatch.setenv(guards.SETTING, "4500000")
+    assert cal.Predictions.read(tmp_path / "p.arrow").n == 5 * 10**5
 
 
 def test_the_bound_is_half_of_the_memory_or_the_setting(monkeypatch):

@@ -208,10 +208,8 @@ def _median_of_rows(predictions: Predictions, kernel: Kernel, seed: int, device:
     if device is None:
         rows, inverse = np.unique(predictions.probs.astype(np.float64), axis=0, return_inverse=True)
     else:
-        there = isinstance(predictions, DevicePredictions)
-        rows, inverse = distinct_on(
-            device, predictions.tensor.double() if there else predictions.probs.astype(np.float64)
-        )
+        there = predictions.tensor if isinstance(predictions, DevicePredictions) else predictions.probs
+        rows, inverse = distinct_on(device, there)
     weight, spread = (
         np.bincount(inverse.ravel(), each, minlength=len(rows)).astype(np.float64)
         for each in (predictions.weights, predictions.spread)

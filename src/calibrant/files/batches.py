@@ -25,6 +25,7 @@ from calibrant.files.formats import (
     format_of,
     is_log,
     open_store,
+    record_batches,
     row_named,
     validated,
 )
@@ -178,17 +179,23 @@ def _damaged(path: Path, names: tuple[str, ...], error: Exception) -> str:
 
 
 def _arrow(path: Path, _style: Style) -> tuple[list[str], Any]:
+    import pyarrow as pa
+
+    everything = arrow_reader(path).schema.names
+
     def batches(names: tuple[str, ...]) -> Iterator[Batch]:
         with file_errors("read", path):
-            file, first = arrow_reader(path), 0
+            fields = pa.ipc.IpcReadOptions(
+                included_fields=sorted(map(everything.index, names))
+            )  # only these are unpacked
+            file, first = arrow_reader(path, options=fields), 0
             count = getattr(file, "num_record_batches", None)
-            found = iter(file) if count is None else map(file.get_batch, range(count))
-            for k, whole in enumerate(found, 1):
+            for k, whole in enumerate(record_batches(file), 1):
                 for batch in _cut(whole.select(list(names)), _rows(names)):
                     yield _batch(batch, first, k / count if count else 0.0)
                     first += batch.num_rows
 
-    return arrow_reader(path).schema.names, batches
+    return everything, batches
 
 
 def _csv(path: Path, style: Style) -> tuple[list[str], Any]:

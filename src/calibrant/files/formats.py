@@ -19,6 +19,11 @@ from calibrant.files.text_rows import records
 from calibrant.problems import CalibrantError, FileError
 from calibrant.types import Array
 
+WORKED = 16
+"""Bytes per value of a table that its use takes beside the table: the numbers as float64, and once more in order."""
+IN_BATCHES = "calibrant.scan reads it in batches, and so does the command line with --checkpoint or a pattern."
+"""What is done with a table that does not fit into memory."""
+
 _FIRST_BYTES = {
     b"PAR1": "Parquet",
     b"ARROW1": "Arrow",
@@ -223,7 +228,8 @@ def _open_parquet(path: Path, _style: Style) -> tuple[list[str], Any]:
 
     def load(names: Sequence[str], _: Sequence[str]) -> Any:
         with parquet.ParquetFile(path) as file:
-            check_size(path, file.metadata.num_rows * len(names), "its rows")  # at least a byte per value
+            width = sum(WORKED + _bytes_of(file.schema_arrow.field(name).type) for name in names)
+            check_size(path, file.metadata.num_rows * width, "its rows", IN_BATCHES)
             return validated(file.read(columns=list(names)))
 
     return parquet.read_schema(path).names, load
@@ -234,7 +240,12 @@ def _open_arrow(path: Path, _style: Style) -> tuple[list[str], Any]:
 
     def load(names: Sequence[str], _: Sequence[str]) -> Any:
         fields = sorted(everything.index(name) for name in names)
-        return validated(arrow_reader(path, options=pa.ipc.IpcReadOptions(included_fields=fields)).read_all())
+        reader, size, found = arrow_reader(path, options=pa.ipc.IpcReadOptions(included_fields=fields)), 0, []
+        for batch in record_batches(reader):
+            size += batch.nbytes
+            check_size(path, size, "what it unpacks to", IN_BATCHES)
+            found.append(batch)
+        return validated(pa.Table.from_batches(found, reader.schema))
 
     everything = arrow_reader(path).schema.names
     return everything, load
@@ -249,6 +260,20 @@ def arrow_reader(path: Path, **options: Any) -> Any:
         return pa.ipc.open_file(source, **options)
     except pa.ArrowInvalid:
         return pa.ipc.open_stream(source, **options)
+
+
+def record_batches(reader: Any) -> Iterator[Any]:
+    """The batches of an Arrow file or stream, one at a time."""
+    count = getattr(reader, "num_record_batches", None)
+    return iter(reader) if count is None else map(reader.get_batch, range(count))
+
+
+def _bytes_of(kind: Any) -> float:
+    """Of one value of a column, at least."""
+    try:
+        return float(kind.bit_width / 8)
+    except ValueError:  # of no fixed width
+        return 1.0
 
 
 def validated(table: Any) -> Any:

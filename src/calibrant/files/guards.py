@@ -47,7 +47,7 @@ def max_bytes() -> int:
     return int(SHARE * memory)
 
 
-def check_size(path: Path, size: float, what: str) -> None:
+def check_size(path: Path, size: float, what: str, advice: str = "") -> None:
     """Refuse to take more memory than there is.
 
     Parameters
@@ -58,12 +58,14 @@ def check_size(path: Path, size: float, what: str) -> None:
         Bytes that it would take.
     what
         What would take them.
+    advice
+        A sentence on how the file is read otherwise.
     """
     limit = max_bytes()
     if size > limit:
         raise FileError(
             f"cannot read {str(path)!r}: {what} would take {_bytes(size)} of memory, and at most {_bytes(limit)} may be"
-            f" used. If that is meant, set the environment variable {SETTING}."
+            f" used. {advice + ' ' if advice else ''}If that is meant, set the environment variable {SETTING}."
         )
 
 

@@ -129,7 +129,7 @@ def distinct_on(device: str, rows: Any) -> tuple[Any, Indices]:
     """The distinct rows in order, which stay on the device, and which of them each row is: `np.unique` there."""
     import torch
 
-    found, inverse = torch.unique(torch.as_tensor(rows, device=device), dim=0, return_inverse=True)
+    found, inverse = torch.unique(torch.as_tensor(rows, device=device).double(), dim=0, return_inverse=True)
     return found, inverse.cpu().numpy()
 
 
