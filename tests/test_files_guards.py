@@ -15,8 +15,8 @@ from pyarrow import parquet
 
 import calibrant as cal
 from calibrant.files import guards
-from calibrant.files.encodings import CHUNK, lines
 from calibrant.files.batches import MOST, parts_of
+from calibrant.files.encodings import CHUNK, lines
 from calibrant.files.guards import check_depth, max_bytes
 
 TEXT = b"label,p\n1,0.5\n0,0.25\n"
