@@ -147,3 +147,23 @@ def test_many_parameters_are_counted(results, monkeypatch):
     )
     text = page(results["diagnosis"], fitted=results["fitted"])
     assert "<td>weights</td><td>20 numbers</td></tr><tr><td>knots</td><td>0.5000, 1.0000</td>" in text
+
+
+def test_the_same_warning_of_several_estimates_is_given_once(results):
+    found = next(each for each in results.values() if isinstance(each, cal.results.Diagnosis))
+    first, second = (each.title for each in found.estimates[:2])
+    html = page(replace(found, cautions=(f"{first}: long tail", "few rows", f"{second}: long tail")))
+    assert f"<li>{first}, {second}: long tail</li><li>few rows</li>" in html
+
+
+def test_confidences_of_answers_are_called_so(rng):
+    answers = cal.Predictions(rng.random(300) < 0.6, rng.uniform(0.5, 1, 300))
+    answers.is_confidence = True
+    html = page(cal.diagnose(answers))
+    assert "300 answers, each with the model&#x27;s confidence in it" in html
+    assert "probability of the event" not in html
+
+
+def test_a_percent_sign_stays_with_its_number(html):
+    assert "\u00a0%" in html
+    assert not re.search(r"\d %<", html)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.report.plane import TOP, Plane
+from calibrant.report.plane import TOP, WIDTH, Plane
 from calibrant.report.svg import LEFT, SIDE, reliability_svg, rows_svg, value_range
 from calibrant.results import Curve
 
@@ -75,3 +75,19 @@ def test_points_beyond_the_end_of_a_logit_axis_are_drawn_at_its_middle_if_all_ar
     text = reliability_svg({"": {"": curve}}, bins=None, title="t", key="k", scales=["logit"])
     assert "nan" not in text
     assert ET.fromstring(text).find(".//circle") is not None
+
+
+def test_rates_of_0_and_1_are_not_connected_on_a_logit_scale():
+    x, y = np.array([0.01, 0.2, 0.5, 0.8, 0.99]), np.array([0.0, 0.1, 0.6, 0.7, 1.0])
+    curve = Curve(x, y, y, y, np.ones(5))
+    for scale, connected in (("linear", 5), ("logit", 3)):
+        svg = ET.fromstring(reliability_svg({"": {"": curve}}, bins=None, title="t", key="k", scales=[scale]))
+        (line,) = [each for each in svg.iter("polyline") if each.get("class") == "curve"]
+        assert len(line.get("points").split()) == connected
+        assert len([each for each in svg.iter("circle") if each.get("class") == "dot"]) == 5
+
+
+def test_labels_of_axes_stay_within_the_drawing():
+    drawn = Plane(68, 28, 370, 256, (1e-6, 1 - 1e-6), logit_x=True).axes("x", "y")
+    last = [each for each in ET.fromstring(f"<g>{drawn}</g>").iter("text") if each.text == "1−10⁻⁶"]
+    assert float(last[0].get("x")) + 3.6 * 6 <= WIDTH

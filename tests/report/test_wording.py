@@ -43,9 +43,14 @@ def test_shares_have_no_test_and_get_a_sentence_all_the_same():
 
 
 def test_forecasts_have_their_own_words():
-    wrong = cal.diagnose(cal.Predictions.from_gaussian(RNG.normal(size=200) * 3, np.zeros(200), np.ones(200)))
+    wrong_errors = RNG.normal(size=200) * 3
+    wrong = cal.diagnose(cal.Predictions.from_gaussian(wrong_errors, np.zeros(200), np.ones(200)))
     right = cal.diagnose(cal.Predictions.from_gaussian(RNG.normal(size=50), np.zeros(50), np.ones(50)))
-    assert "These are not, and chance does not explain it." in plain_words(replace(wrong, calibrated=False))
+    told = plain_words(replace(wrong, calibrated=False))
+    assert "They are not calibrated, and chance does not explain it." in told
+    inside = np.mean(np.abs(wrong_errors) <= 1.6448536269514722)
+    assert f"Here they hold it in {100 * inside:.3g} % of the cases" in told
+    assert f"above the middle of the forecast in {100 * np.mean(wrong_errors > 0):.3g} % of them" in told
     assert "These 50 cases show no error." in plain_words(replace(right, calibrated=None))
 
 

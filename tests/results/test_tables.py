@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.results.tables import number, row_count
+from calibrant.results import BinTable, Curve, Table
+from calibrant.results.tables import bin_rows, gap_cell, number, row_count
 
 
 @pytest.mark.parametrize(
@@ -39,3 +40,30 @@ def test_weighted_bins_show_one_digit():
 )
 def test_numbers_for_people(value, text):
     assert number(value) == text
+
+
+def test_a_probability_below_one_is_not_written_as_one():
+    assert [number(v) for v in (0.99994, 0.99996, 1 - 2e-7, 1 - 1e-12, 1.0, -0.99998)] == [
+        "0.9999",
+        "0.99996",
+        "0.9999998",
+        "1.0000",
+        "1.0000",
+        "-0.99998",
+    ]
+
+
+def test_gaps_have_four_decimals_and_no_negative_zero():
+    assert [gap_cell(v) for v in (-3.6e-07, 9.76e-05, -0.0123, 0.25)] == ["0.0000", "0.0001", "-0.0123", "0.2500"]
+
+
+def test_infinity_is_a_number():
+    assert Table("", ("value", "text"), ((float("inf"), "inf."), (-0.5, "a"))).numeric() == [True, False]
+
+
+def test_limits_of_narrow_bins_differ():
+    low, high = np.array([0.0, 0.2, 0.9999]), np.array([0.0002, 0.8, 1.0])
+    half, nothing = np.full(3, 0.5), np.full(3, np.nan)
+    bins = BinTable(low, high, np.ones(3), half, half)
+    shown = bin_rows(bins, Curve(half, half, nothing, nothing, np.ones(3)))
+    assert [row[0] for row in shown.rows] == ["0.000 – 0.0002", "0.200 – 0.800", "0.9999 – 1.000"]

@@ -283,3 +283,18 @@ def test_abstentions_count_as_often_as_they_occurred():
     assert weighed["accuracy"].value == 1.0
     with pytest.raises(InputError, match="counts must hold one number per row"):
         assess_answers(right, stated, counts=[1, 2], abstentions="count")
+
+
+def test_neighbouring_levels_are_named_as_one_stretch():
+    low = np.array([0.1, 0.3, 0.5, 0.6, 0.8, 0.9])
+    levels = ConfidenceLevels(low, low + np.array([0.1, 0.1, 0, 0.1, 0, 0]), *np.full((5, 6), 0.5))
+    names = {
+        text: levels.stretches(np.array([*text]) == "x") for text in ("xxx.xx", ".....x", "xxxxxx", "x.x.x.", "......")
+    }
+    assert names == {
+        "xxx.xx": ["0.1 – 0.5", "0.8", "0.9"],
+        ".....x": ["0.9"],
+        "xxxxxx": ["0.1 – 0.9"],
+        "x.x.x.": ["0.1 – 0.2", "0.5", "0.8"],
+        "......": [],
+    }

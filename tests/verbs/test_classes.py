@@ -50,7 +50,7 @@ def test_the_table_says_what_was_tested(found):
     by_name = {row[0]: row for row in table.rows}
     assert len(by_name) == 10
     assert by_name["8"][7].startswith("over-confident")
-    assert "10 of 10 classes are clearly wrong" in found.sentence()
+    assert found.sentence().startswith("All 10 classes are clearly wrong, most clearly 8 (over-confident), ")
 
 
 def test_of_many_classes_the_worst_are_drawn(monkeypatch):

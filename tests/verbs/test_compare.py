@@ -390,7 +390,11 @@ def test_several_show_themselves_and_survive_as_json(many):
     assert "Bonferroni" in repr(found)
     assert "Holm" in repr(found)
     assert "<table>" in found._repr_html_()
-    assert compare(many[0], {"far": many[1]["far"]}).sentence().startswith("None of 1 candidates")
+    assert compare(many[0], {"far": many[1]["far"]}).sentence() == "far did not help detectably."
+    assert found.sentence().endswith(f"; the lowest score is that of {found.best}.")
+    assert found.sentence().startswith(
+        f"{len(found.better)} of 4 candidates helped detectably ({', '.join(found.better)})"
+    )
 
 
 def test_wrong_candidates_are_refused_by_name(many):

@@ -187,3 +187,10 @@ def test_one_prediction_is_a_place_and_not_a_stretch():
         "At 0.3000 the model predicts too low: predicted 30.0 %, observed 60.0 % (200 rows, "
     )
     assert "Most clearly" not in found.sentence()
+
+
+def test_small_rates_keep_two_digits():
+    p = np.full(4000, 0.05)
+    labels = np.zeros(4000)
+    labels[0] = 1
+    assert "predicted 5.0 %, observed 0.025 %" in where(labels, p, n_draws=0).sentence()

@@ -10,6 +10,7 @@ from calibrant.methods import methods
 from calibrant.report.markup import tag, words
 from calibrant.report.references import REFERENCES
 from calibrant.report.sections import Part, listed, table_section
+from calibrant.report.wording import about_confidence
 from calibrant.results import Answer, Estimate, Table
 from calibrant.verbs.answers import AnswerReport
 from calibrant.verbs.auditing.audited import Audit
@@ -28,7 +29,7 @@ TESTED = (
     "rate of false alarms of 5 % (Westfall & Young 1993)."
 )
 OF_CLASSES = (
-    "Calibration was assessed on {n:,} rows and {k:,} classes for the view “{view}”: labels were compared with predicted probabilities in "
+    "Calibration was assessed on {about}: labels were compared with predicted probabilities in "
     "15 bins of equal mass (observed rates with 95 % Wilson intervals, Wilson 1927), and the expected calibration error was computed in 15 "
     "bins of equal width (Guo et al. 2017). The calibration error and its interval do not depend on bins; its estimate is a posterior "
     "median, and its 95 % interval inverts tests. “If calibrated” is what an estimator shows on average for a calibrated model with as many "
@@ -79,20 +80,23 @@ def number_parts(found: Any, when: str, told: Collection[str]) -> list[Part]:
     ending = f", {when.lower()}" if when else ""
     parts = []
     if estimates is not None:
-        trust = "" if when == "Before" else table_section(trust_table(found.estimates))
+        simulated = isinstance(found, Diagnosis)
+        trust = "" if when == "Before" else table_section(trust_table(found.estimates, simulated))
         parts.append(Part(f"How large is the error{ending}?", table_section(estimates) + trust))
     if rest:
         parts.append(Part(f"Tests{ending}", "".join(map(table_section, rest))))
     return parts
 
 
-def trust_table(estimates: Iterable[Estimate]) -> Table:
+def trust_table(estimates: Iterable[Estimate], simulated: bool = True) -> Table:
     """What each estimator estimates, which way it errs and where it comes from: its facts in the register.
 
     Parameters
     ----------
     estimates
         The estimates.
+    simulated
+        Are they of classes, so that `trust` can measure how far they are off?
     """
     known = {each.function.__name__: each for kind in ESTIMATORS for each in methods(kind).values()}  # type: ignore[arg-type]
     found: dict[str, tuple[str, ...]] = {}
@@ -100,7 +104,7 @@ def trust_table(estimates: Iterable[Estimate]) -> Table:
         method = known.get(estimate.name)
         if method is not None and estimate.name not in found:
             found[estimate.name] = (estimate.title, method.quantity, method.note("Bias"), method.note("Source"))
-    note = "How far each is off at this sample size: calibrant trust FILE."
+    note = "How far each is off at this sample size: calibrant trust FILE." if simulated else ""
     return Table("How far to trust them", ("quantity", "estimates", "bias", "source"), tuple(found.values()), note)
 
 
@@ -128,7 +132,9 @@ def closing_parts(answers: tuple[Answer, ...], origin: Origin | None, left_out: 
 
 def _method(answer: Answer) -> str:
     if isinstance(answer, Diagnosis):
-        return OF_CLASSES.format(n=answer.n, k=answer.n_classes, view=answer.view)
+        stated = answer.view == "binary" and about_confidence(answer)
+        rows = f"{answer.n:,} rows and {answer.n_classes:,} classes for the view “{answer.view}”"
+        return OF_CLASSES.format(about=f"{answer.n:,} answers and the model's confidence in them" if stated else rows)
     if isinstance(answer, ForecastDiagnosis):
         return OF_FORECASTS.format(n=answer.n, kind=answer.forecasts)
     return OF_ANSWERS.get(type(answer), "")

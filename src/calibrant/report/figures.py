@@ -60,7 +60,7 @@ OF_FORECASTS = (
 
 CLASSICAL = "Observed frequency against prediction; larger points hold more rows"
 BY_ROW = "Every row is equally wide, so the shaded area is the binned error, however crowded the predictions are"
-ODDS = "Log-odds spread out what lies near 0 and 1; rates of exactly 0 or 1 lie on the frame"
+ODDS = "Log-odds spread out what lies near 0 and 1; rates of exactly 0 or 1 lie on the frame and are not connected"
 SUMMED = "It rises where the model predicts too high and falls where too low; steep is wrong, flat is right. No bins"
 
 MOST_ROWS = 30

@@ -33,7 +33,7 @@ def words(name: str, text: str, /, **attributes: str | float) -> str:
     **attributes
         As in `tag`.
     """
-    return tag(name, escape(text), **attributes)
+    return tag(name, escape(text).replace(" %", "\u00a0%"), **attributes)  # a line never starts with a sign
 
 
 def _value(value: str | float) -> str:

@@ -15,7 +15,7 @@ from calibrant.report.closing import closing_parts, number_parts
 from calibrant.report.figures import drawn_for, figures
 from calibrant.report.markup import tag, words
 from calibrant.report.sections import Part, answer_part, document, listed, map_table, table_section
-from calibrant.report.wording import plain_words
+from calibrant.report.wording import about_confidence, plain_words
 from calibrant.results import SCHEMA, Answer, summarized
 from calibrant.verbs.comparison import Comparison, Comparisons
 from calibrant.verbs.diagnose import Diagnosis
@@ -126,7 +126,9 @@ def _opening(shown: dict[str, AnyDiagnosis], fitted: AnyMap | None) -> str:
     first, last = next(iter(shown.values())), next(reversed(shown.values()))
     verdicts = "".join(_verdict(each, when) for when, each in shown.items())
     facts = f"{first.n:,} rows · "
-    if isinstance(first, Diagnosis):
+    if isinstance(first, Diagnosis) and first.view == "binary" and about_confidence(first):
+        facts = f"{first.n:,} answers, each with the model's confidence in it"
+    elif isinstance(first, Diagnosis):
         question = VIEWS.get(first.view, f"probability of {first.view}")
         facts += f"{first.n_classes:,} classes · view: {first.view} ({question})"
     else:
@@ -155,9 +157,23 @@ def _map_part(fitted: AnyMap) -> Part:
 
 def _warnings(shown: dict[str, AnyDiagnosis], fitted: AnyMap | None) -> tuple[str, ...]:
     """Each once, with what it is about where that is not the first diagnosis."""
-    found = [f"After the repair: {c}" if when == "After" else c for when, each in shown.items() for c in each.cautions]
+    found = [
+        f"After the repair: {c}" if when == "After" else c
+        for when, each in shown.items()
+        for c in _gathered(each.cautions, [e.title for e in each.estimates])
+    ]
     found += [f"Repair: {caution}" for caution in (fitted.fit.cautions if fitted else ())]
     return tuple(dict.fromkeys(found))
+
+
+def _gathered(cautions: tuple[str, ...], titles: list[str]) -> list[str]:
+    """What is said of several estimates in the same words is said once, with their names before it."""
+    named: dict[str, list[str]] = {}
+    for caution in cautions:
+        title, _, text = caution.partition(": ")
+        about = title in titles
+        named.setdefault(text if about else caution, []).extend([title] if about else [])
+    return [f"{', '.join(names)}: {text}" if names else text for text, names in named.items()]
 
 
 @checked

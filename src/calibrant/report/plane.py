@@ -15,6 +15,9 @@ UNIT = (0.0, 1.0)
 POINT_RADIUS = 3.6
 """Radius of a point that holds the average share of the rows; the area grows with the share."""
 
+HALF_CHARACTER = 3.6
+"""Half the width of a character of a tick, in pixels."""
+
 TOUCH = 1e-3
 """A value beyond a tick by this small a part of a step does not earn another tick."""
 
@@ -94,9 +97,10 @@ class Plane:
         for value, label in (marks(self.x_range, self.logit_x) if x_ticks is None else x_ticks).items():
             at = self.x(value)
             drawn.append(tag("line", x1=at, x2=at, y1=self.top, y2=end, class_="grid"))
-            drawn.append(words("text", label, x=at, y=end + 20, class_="tick middle"))
+            inside = min(at, WIDTH - HALF_CHARACTER * len(label))  # whole labels also at the right edge
+            drawn.append(words("text", label, x=inside, y=end + 20, class_="tick middle"))
         drawn.append(words("text", x_title, x=self.left + self.width / 2, y=end + 42, class_="axis middle"))
-        turned = f"translate(12 {self.top + self.height / 2:g}) rotate(-90)"
+        turned = f"translate(6 {self.top + self.height / 2:g}) rotate(-90)"
         return "".join([*drawn, words("text", y_title, class_="axis middle", transform=turned)])
 
 

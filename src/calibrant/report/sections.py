@@ -27,7 +27,7 @@ AT_FIRST = 25
 MANY_PARTS = 3
 """Sections from which on the page starts with a list of them."""
 
-NARROW = 5
+NARROW = 4
 """Columns up to which a table stands beside its figure."""
 
 SHORT = 8

@@ -14,6 +14,7 @@ from calibrant.plot.logit_axes import span_of
 from calibrant.report.markup import tag, words
 from calibrant.report.plane import POINT_RADIUS, TOP, TOUCH, UNIT, Plane, Range, picture, round_step, with_numbers
 from calibrant.results import BinTable, Curve, number
+from calibrant.types import Floats
 
 HEIGHT = 516.0
 LEFT, SIDE = 66.0, 366.0
@@ -101,15 +102,13 @@ def _square(scale: str, curves: Sequence[Curve]) -> Plane:
 
 def _drawn_curve(plane: Plane, curve: Curve, key: str) -> str:
     """A curve with its gap to the diagonal, and its points or its band."""
-    drawn = _gap_to_diagonal(plane, curve, key)
+    drawn = ""
+    for part in _inside(plane, curve):
+        drawn += _gap_to_diagonal(plane, curve.x[part], curve.y[part], key) + plane.curve(curve.x[part], curve.y[part])
     if len(curve.x) <= MANY_POINTS:
-        return (
-            drawn
-            + plane.curve(curve.x, curve.y)
-            + "".join(_point(plane, curve, i, curve.x[i]) for i in range(len(curve.x)))
-        )
+        return drawn + "".join(_point(plane, curve, i, curve.x[i]) for i in range(len(curve.x)))
     band = f"{plane.points(curve.x, curve.low)} {plane.points(curve.x[::-1], curve.high[::-1])}"
-    drawn += tag("polygon", points=band, class_="band ribbon") + plane.curve(curve.x, curve.y)
+    drawn = tag("polygon", points=band, class_="band ribbon") + drawn
     places = np.unique(np.linspace(0, len(curve.x) - 1, HOVERED).astype(int)).tolist()
     return drawn + "".join(_point(plane, curve, i, curve.x[i], bare=True) for i in places)
 
@@ -161,9 +160,18 @@ def _halves(plane: Plane, key: str) -> str:
     return "".join(tag("clipPath", tag("polygon", points=half), id=f"{key}-{name}") for name, half in halves.items())
 
 
-def _gap_to_diagonal(plane: Plane, curve: Curve, key: str) -> str:
+def _inside(plane: Plane, curve: Curve) -> list[slice]:
+    """The stretches to be connected: all, but on a logit scale not rates of exactly 0 or 1, which are infinitely far."""
+    if not plane.logit_y:
+        return [slice(None)]
+    inside = (curve.y > plane.y_range[0]) & (curve.y < plane.y_range[1])
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]])))
+    return [slice(a, b) for a, b in ends.reshape(-1, 2).tolist()]
+
+
+def _gap_to_diagonal(plane: Plane, x: Floats, y: Floats, key: str) -> str:
     """The area between curve and diagonal, cut along the diagonal into too high and too low."""
-    shape = f"{plane.points(curve.x, curve.y)} {plane.points(curve.x[::-1], curve.x[::-1])}"
+    shape = f"{plane.points(x, y)} {plane.points(x[::-1], x[::-1])}"
     return "".join(
         tag("polygon", points=shape, class_=f"gap {name}", clip_path=f"url(#{key}-{name})")
         for name in ("over", "under")

@@ -96,4 +96,13 @@ def _of_forecasts(found: ForecastDiagnosis) -> str:
     asked = "Forecasts are calibrated if 90 % intervals hold the outcome 90 % of the time, and so at every level."
     if found.calibrated is None:
         return f"{asked} These {found.n:,} cases show no error. {LEAVE}"
-    return f"{asked} These are not, and chance does not explain it. {DISTRUST} {REPAIR}"
+    return f"{asked}{_held(found)} They are not calibrated, and chance does not explain it. {DISTRUST} {REPAIR}"
+
+
+def _held(found: ForecastDiagnosis) -> str:
+    """How many outcomes lie within 90 % intervals and above the middle of their forecasts."""
+    below = dict(zip(found.coverage.x.round(6).tolist(), found.coverage.y.tolist(), strict=True))
+    if not {0.05, 0.5, 0.95} <= below.keys():
+        return ""
+    held, above = _percent(below[0.95] - below[0.05]), _percent(1 - below[0.5])
+    return f" Here they hold it in {held} of the cases, and the outcome lies above the middle of the forecast in {above} of them, where 50 % would be right."

@@ -32,6 +32,9 @@ def row_count(n: float) -> str:
 LARGE = 1e12
 """A number of this size is written with an exponent."""
 
+NEAREST = 1e-9
+"""A number nearer to one is written as one."""
+
 
 def number(value: float | None, digits: int = 4) -> str:
     """A number for people: four significant digits below one, no exponent where none is needed.
@@ -49,7 +52,20 @@ def number(value: float | None, digits: int = 4) -> str:
         return str(value)
     if value and not 1e-4 <= abs(value) < LARGE:
         return f"{value:.{digits - 1}g}"
+    if NEAREST < 1 - abs(value) < 0.5 * 10**-digits:  # a probability of 0.99998 is not 1
+        return f"{value:.{math.ceil(-math.log10(1 - abs(value)))}f}"
     return f"{value:.{digits}f}" if abs(value) < 10 else f"{value:,.{2 if abs(value) < 1e4 else 0}f}"
+
+
+def gap_cell(gap: float) -> str:
+    """A difference in a column of four decimals: `-0.0123`, `0.0000`.
+
+    Parameters
+    ----------
+    gap
+        The difference.
+    """
+    return f"{round(gap, 4) + 0.0:.4f}"
 
 
 SMALL_P = 0.001
@@ -88,7 +104,7 @@ def ends(interval: Any, none: str = "–", digits: int = 4) -> str:
     return none if interval is None else f"{number(interval.low, digits)} … {number(interval.high, digits)}"
 
 
-NUMERIC = re.compile(r"(?=.*\d|[–-]?$)[<≤\d\s.,+\-−–…%e]*")
+NUMERIC = re.compile(r"(?=.*\d|[–-]?$)[<≤\d\s.,+\-−–…%e]*|-?inf|nan")
 """Numbers, intervals and percentages, dashes and nothing: a column of these is aligned right."""
 
 AS_LONG = "must be as long as there are columns"
@@ -304,11 +320,24 @@ class ClassRanges(Framed, Record):
         return f"ClassRanges({self.low.shape[1]} ranges of {len(self.classes)} classes)"
 
 
+def _limit(value: float) -> str:
+    """A limit of a bin with three digits, or with more where they are all 0 or 9."""
+    text = f"{value:.3f}"
+    return number(value) if text in ("0.000", "1.000") and value not in (0.0, 1.0) else text
+
+
 def bin_rows(bins: BinTable, curve: Curve, about: str = "") -> Table:
     """The bins behind the reliability diagram, and what they are about."""
     columns = (bins.low, bins.high, bins.weight, bins.mean_prob, bins.label_rate, curve.low, curve.high, bins.gap)
     rows = tuple(
-        (f"{low:.3f} – {high:.3f}", row_count(weight), mean, rate, f"{least:.3f} … {most:.3f}", gap)
+        (
+            f"{_limit(low)} – {_limit(high)}",
+            row_count(weight),
+            mean,
+            rate,
+            f"{least:.3f} … {most:.3f}",
+            gap_cell(gap),
+        )
         for low, high, weight, mean, rate, least, most, gap in zip(*(each.tolist() for each in columns), strict=True)
     )
     return Table(f"Bin by bin{about}", ("predictions", "rows", "mean", "observed", "95% interval", "gap"), rows)

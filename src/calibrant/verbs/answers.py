@@ -296,8 +296,8 @@ def _verdict(levels: ConfidenceLevels, overall: float, event: Event) -> tuple[bo
     if not wrong.any() and overall > ALPHA:
         return None, f"These {event.n:,} answers show no miscalibration, at any level or in total. {facts}"
     signs, ways = np.sign(levels.mean_prob - levels.label_rate) * wrong, {1: "over-confident", -1: "under-confident"}
-    places = {ways[sign]: np.array(levels.names())[signs == sign] for sign in ways}
-    words = [f"{way} at {', '.join(names)}" for way, names in places.items() if len(names)]
+    places = {way: levels.stretches(signs == sign) for sign, way in ways.items()}
+    words = [f"{way} at {', '.join(names)}" for way, names in places.items() if names]
     words = words or [f"{ways[1 if p > rate else -1]} in total, no single level"]
     start = accused(min(overall, float(levels.adjusted.min())))
     return False, f"{start}: {'perhaps ' * (start != CLEAR)}{'; '.join(words)}. {facts}"

@@ -52,16 +52,23 @@ class ClassFindings(Framed, Record):
         how
             Say of each in short what is wrong with it; `findings` says more.
         """
-        wrong = [
-            f"{c} ({text.partition(', ')[0]})" if how else f"{c}"
-            for c, text in zip(self.classes, self.findings, strict=True)
-            if text
-        ]
-        named, left = ", ".join(wrong[:NAMED]), self.n_wrong - len(wrong[:NAMED])
+        named, left = self.worst(how), max(self.n_wrong - NAMED, 0)
         if left and self.n_wrong == self.n_classes:
             return f"all {self.n_classes:,} classes, most clearly {named}"
         more = f" and {left:,} more of {self.n_classes:,}" if left else ""
         return f"class{'es' * (self.n_wrong > 1)} {named}{more}" if named else ""
+
+    def worst(self, how: bool = True) -> str:
+        """The first few classes at fault.
+
+        Parameters
+        ----------
+        how
+            As in `named`.
+        """
+        both = zip(self.classes, self.findings, strict=True)
+        wrong = [f"{c} ({text.partition(', ')[0]})" if how else f"{c}" for c, text in both if text]
+        return ", ".join(wrong[:NAMED])
 
     def table(self) -> Table:
         """A row per class."""

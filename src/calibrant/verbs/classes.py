@@ -12,7 +12,7 @@ from calibrant.predictions import Predictions
 from calibrant.results import Answer, ClassTable, Curve, Table, kind, number, p_cell
 from calibrant.results.constraints import Shape
 from calibrant.results.record import plain
-from calibrant.results.tables import row_count
+from calibrant.results.tables import gap_cell, row_count
 from calibrant.types import Floats
 from calibrant.verbs.class_findings import ClassFindings
 from calibrant.verbs.curves import binned_curve
@@ -52,7 +52,9 @@ class Classes(Answer):
             return largest
         if not self.tested.n_wrong:
             return f"No class is clearly wrong by itself. {largest}"
-        return f"{self.tested.n_wrong:,} of {len(self.classes):,} classes are clearly wrong: {self.tested.named(how=True)}."
+        wrong, k = self.tested.n_wrong, len(self.classes)
+        many = f"All {k:,} classes are" if wrong == k else f"{wrong:,} of {k:,} classes {'is' if wrong == 1 else 'are'}"
+        return f"{many} clearly wrong{', most clearly' if wrong > 1 else ':'} {self.tested.worst()}."
 
     def figures(self) -> dict[str, Any]:
         """How many classes there are and how many are clearly wrong."""
@@ -72,9 +74,8 @@ class Classes(Answer):
         if self.tested is not None:
             p = (p_cell(each, self.tested.least) for each in self.tested.adjusted.tolist())
             told = dict(zip(map(str, self.tested.classes), zip(p, self.tested.findings, strict=True), strict=True))
-        figures = (
-            each.tolist() for each in (self.mean_prob, self.label_rate, self.mean_prob - self.label_rate, self.error)
-        )
+        gaps = map(gap_cell, (self.mean_prob - self.label_rate).tolist())
+        figures = (self.mean_prob.tolist(), self.label_rate.tolist(), gaps, self.error.tolist())
         found = zip(map(str, self.classes), map(row_count, self.rows.tolist()), *figures, strict=True)
         rows = tuple((*row, *told.get(row[0], ("", ""))) for row in found)
         note = "gap: mean prediction − observed rate; ECE over 15 equal-width bins. " + (

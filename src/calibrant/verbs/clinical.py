@@ -58,7 +58,7 @@ class ClinicalReport(Keyed[Estimate], Answer):
     estimates: tuple[Estimate, ...]
     cautions: tuple[str, ...] = ()
 
-    question: ClassVar[str] = "Does the prediction model hold in these patients?"
+    question: ClassVar[str] = "Does the prediction model hold in these data?"
 
     def results(self) -> dict[str, Estimate]:
         """The estimates by key: the title up to a comma or bracket, in lower case."""

@@ -169,8 +169,12 @@ class Comparisons(Keyed[Comparison], Answer):
 
     def sentence(self) -> str:
         """The finding in words."""
-        many = f"{', '.join(self.better) or 'None'} of {len(self.candidates)} candidates helped detectably"
-        return f"{many}; the lowest score is that of {self.best}."
+        n, better = len(self.candidates), self.better
+        if n == 1:
+            return f"{self.best} helped detectably." if better else f"{self.best} did not help detectably."
+        many = "All" if len(better) == n else f"{len(better)} of" if better else "None of"
+        named = f" ({', '.join(better)})" if better else ""
+        return f"{many} {n} candidates helped detectably{named}; the lowest score is that of {self.best}."
 
     def tables(self) -> tuple[Table, ...]:
         """The candidates, best first."""

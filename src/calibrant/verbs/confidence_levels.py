@@ -59,6 +59,23 @@ class ConfidenceLevels(Framed, Record):
         ends = zip(self.low, self.high, strict=True)
         return [f"{low:g}" if low == high else f"{low:.3g} – {high:.3g}" for low, high in ends]
 
+    def stretches(self, chosen: Bools) -> list[str]:
+        """Names of some levels; three and more neighbours are one range.
+
+        Parameters
+        ----------
+        chosen
+            Which levels.
+        """
+        names, found, k = self.names(), [], 0
+        while k < len(self):
+            end = k
+            while end < len(self) and chosen[end]:
+                end += 1
+            found += [f"{self.low[k]:.3g} – {self.high[end - 1]:.3g}"] if end > k + 2 else names[k:end]
+            k = end + 1
+        return found
+
     def __repr__(self) -> str:
         return f"ConfidenceLevels({len(self)} levels)"
 

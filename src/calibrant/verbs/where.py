@@ -85,9 +85,10 @@ class Where(Answer):
             ("gap, chosen as the worst", number(self.gap)),
             ("most clearly wrong", f"{number(self.core[0])} … {number(self.core[1])}"),
             ("mean prediction and rate there", f"{number(self.core_mean_prob)}, {number(self.core_label_rate)}"),
-            ("gap, held out", number(None if held is None else held.value)),
+            ("gap on held-out rows, in the direction found", number(None if held is None else held.value)),
             ("95% interval of that", ends(held and held.interval)),
-            ("Δ, if calibrated", f"{number(self.value)}, {number(self.noise_floor)}"),
+            ("summed gap Δ", number(self.value)),
+            ("Δ of a calibrated model, mean", number(self.noise_floor)),
             ("p-value, search included", p_cell(self.p_value, self.test.least_p if self.test else 0.0)),
         )
         return (Table("Where", ("quantity", "value"), rows),)
@@ -114,7 +115,12 @@ def _place_text(low: float, high: float) -> str:
 
 
 def _rates_text(predicted: float, observed: float) -> str:
-    return f"predicted {predicted:.1%}, observed {observed:.1%}".replace("%", " %")
+    return f"predicted {_percent(predicted)}, observed {_percent(observed)}"
+
+
+def _percent(share: float) -> str:
+    """One decimal, or two digits of a share that would be 0.0 %."""
+    return f"{100 * share:.1f} %" if share == 0 or share >= 0.001 else f"{100 * share:.2g} %"
 
 
 @checked

@@ -167,7 +167,7 @@ def test_a_plan_and_its_inverse_agree():
     assert back.detectable == pytest.approx(0.03, rel=0.01)
     assert back.reached == found.reached >= 0.8
     assert (found.goal, back.goal) == ("error", "n")
-    assert found.beside["rows by the normal law, too few"] < found.n
+    assert found.beside["rows by normal approximation, too few"] < found.n
 
 
 def test_more_is_needed_for_smaller_errors_more_power_fewer_alarms_and_more_noise():

@@ -127,8 +127,9 @@ class Audit(Keyed[AuditedSegment], Answer):
         first = f"{many} of {len(self.segments):,} segment{'s' * (len(self.segments) != 1)} called wrong"
         worst = f"; worst: {self.segments[0].sentence()}"
         more = worst if self.found else f" (smallest adjusted {p_words(self.p_value)})."
-        share = f"{self.could_be_missed():.0%}".replace("%", " %")
-        return f"{first}{more} An error of {number(self.margin, 2)} could have been missed in {share} of them."
+        missed = self.could_be_missed()
+        share = f"{missed:.0%} of the segments".replace("%", " %") if missed else "no segment"
+        return f"{first}{more} An error of {number(self.margin, 2)} could have been missed in {share}."
 
     def table(self, most: int | None = None) -> Table:
         """The segments, worst first.
@@ -203,7 +204,7 @@ class Audit(Keyed[AuditedSegment], Answer):
         rows = tuple(map(row, self.segments[:most]))
         more = len(self.segments) - len(rows)
         note = f"… and {more:,} more segments. {note}" if more else note
-        return Table("Where is it wrong?", columns, rows, note)
+        return Table("Segment by segment", columns, rows, note)
 
     def nested(self) -> Table:
         """The segments called wrong, each below the larger one that contains it."""

@@ -110,12 +110,12 @@ def formula_test(quantity: Quantity, goal: Goal, data: PlannedData) -> Figures:
         x = sizes_around(rows)
         y = [law.power(int(size), at, alpha) for size in x]
         if isinstance(law, SquaredLaw):
-            beside["rows by the normal law, too few"] = law.normal_needed(at, power, alpha)
+            beside["rows by normal approximation, too few"] = law.normal_needed(at, power, alpha)
     else:
         x = np.linspace(0.0, min(2 * max(smallest, at), most), POINTS)
         y = [law.power(rows, size, alpha) for size in x]
         if isinstance(law, SquaredLaw):
-            beside["smallest error by the normal law, too small"] = law.normal_detectable(rows, power, alpha)
+            beside["smallest error by normal approximation, too small"] = law.normal_detectable(rows, power, alpha)
     reached, curve = law.power(rows, at, alpha), Line(x, np.array(y))
     planned = lambda size: law.power(size, at, alpha)  # noqa: E731
     return Figures(rows, error, smallest, reached, curve, planned, beside, assumptions=quantity.assumption)
