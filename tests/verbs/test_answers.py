@@ -285,16 +285,15 @@ def test_abstentions_count_as_often_as_they_occurred():
         assess_answers(right, stated, counts=[1, 2], abstentions="count")
 
 
-def test_neighbouring_levels_are_named_as_one_stretch():
+def test_neighbouring_ranges_are_named_as_one():
     low = np.array([0.1, 0.3, 0.5, 0.6, 0.8, 0.9])
-    levels = ConfidenceLevels(low, low + np.array([0.1, 0.1, 0, 0.1, 0, 0]), *np.full((5, 6), 0.5))
-    names = {
-        text: levels.stretches(np.array([*text]) == "x") for text in ("xxx.xx", ".....x", "xxxxxx", "x.x.x.", "......")
-    }
-    assert names == {
-        "xxx.xx": ["0.1 – 0.5", "0.8", "0.9"],
-        ".....x": ["0.9"],
-        "xxxxxx": ["0.1 – 0.9"],
-        "x.x.x.": ["0.1 – 0.2", "0.5", "0.8"],
+    ranges = ConfidenceLevels(low, low + 0.05, *np.full((5, 6), 0.5))
+    found = {text: ranges.stretches(np.array([*text]) == "x") for text in ("xxx.xx", ".....x", "xxxxxx", "......")}
+    assert found == {
+        "xxx.xx": ["0.1 – 0.55", "0.8 – 0.85", "0.9 – 0.95"],
+        ".....x": ["0.9 – 0.95"],
+        "xxxxxx": ["0.1 – 0.95"],
         "......": [],
     }
+    values = ConfidenceLevels(low, low, *np.full((5, 6), 0.5))
+    assert values.stretches(low > 0.4) == ["0.5", "0.6", "0.8", "0.9"]

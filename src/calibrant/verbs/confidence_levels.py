@@ -60,7 +60,7 @@ class ConfidenceLevels(Framed, Record):
         return [f"{low:g}" if low == high else f"{low:.3g} – {high:.3g}" for low, high in ends]
 
     def stretches(self, chosen: Bools) -> list[str]:
-        """Names of some levels; three and more neighbours are one range.
+        """Names of some levels; three and more neighbouring ranges are one.
 
         Parameters
         ----------
@@ -72,7 +72,8 @@ class ConfidenceLevels(Framed, Record):
             end = k
             while end < len(self) and chosen[end]:
                 end += 1
-            found += [f"{self.low[k]:.3g} – {self.high[end - 1]:.3g}"] if end > k + 2 else names[k:end]
+            ranges = end > k + 2 and bool((self.low[k:end] < self.high[k:end]).all())
+            found += [f"{self.low[k]:.3g} – {self.high[end - 1]:.3g}"] if ranges else names[k:end]
             k = end + 1
         return found
 
