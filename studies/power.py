@@ -1,8 +1,7 @@
 """How often does `is_calibrated` find a wrong model, how often do twelve other tests, and how often is a calibrated one accused?
 
-Every run adds N data sets per cell, with seeds of their own, to studies/results/power.json, of which studies/results/power.md is made. The
-statistics of `is_calibrated` were chosen on other parameters, other predictions and other seeds. Fifty data sets at a time share their
-predictions and the null draws, and all tests share both.
+Writes studies/results/power.md and the counts behind it, power.json. The statistics of `is_calibrated` and their weights were chosen on other
+parameters, other predictions and other seeds. Fifty data sets at a time share their predictions and the null draws, and all tests share both.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from calibrant.bins import EqualMass
 from calibrant.detect.multi_scale import scales
 from calibrant.detect.omnibus import class_components, components, is_calibrated
 from calibrant.detect.skce import _of_labels
+from calibrant.kernels.compiled import many_calls
 from calibrant.kernels.draws.null_draws import replicate_seeds
 from calibrant.kernels.draws.null_sums import rising_gains
 from calibrant.kernels.rows import blocks
@@ -30,7 +30,10 @@ from calibrant.resampling.rank import joint_rank, rank_p_value
 from calibrant.resampling.rows import atoms_of
 from studies.frame import Page
 
-DRAWS, SETS, SHARED, LEVELS = 499, 100, 50, (0.05, 0.01)
+DRAWS, SHARED, LEVELS = 499, 50, (0.05, 0.01)
+SETS = {"events": 400, "classes": 400, "sizes": 200, "formulas": 200}
+"""Data sets per cell of each part."""
+
 OURS, FORMER = "is_calibrated", "eight other statistics, as jointly ranked"
 """Ours, and for comparison mean gap, Cox, Spiegelhalter, Kuiper, averaged two-bin error, 10 bins, 30 bins and scan."""
 
@@ -165,10 +168,10 @@ def judged(null, others, asked, observed, rng, several=()):
     drawn = np.concatenate([observed, null.draws(replicate_seeds(int(rng.integers(2**62)), DRAWS))])
     states = {collect: np.concatenate([collect(block) for block in np.array_split(drawn, 20)]) for collect in collects}
     values = np.stack([each.finish(states[each.collect]) for each in made], axis=1)
-    chance, found = values[len(observed) :], []
+    chance, weights, found = values[len(observed) :], [each.weight for each in asked], []
     for row in values[: len(observed)]:
         one, coin, at = np.vstack([row, chance]), float(rng.random()), len(asked) + len(others)
-        p_values = {OURS: joint_rank(one[:, : len(asked)], "random", coin).p_value}
+        p_values = {OURS: joint_rank(one[:, : len(asked)], "random", coin, weights).p_value}
         p_values |= {name: rank_p_value(one[:, len(asked) + j], "random", coin) for j, name in enumerate(others)}
         for name, group in dict(several).items():
             p_values[name] = joint_rank(one[:, at : at + len(group)], "random", coin).p_value
@@ -315,7 +318,8 @@ def counted(part, place, name, sets, seed):
     blocks.n_cores = lambda: 1
     rng = np.random.default_rng((seed, list(PARTS).index(part), place, 0))
     make = PARTS[part][name]
-    found = [row for first in range(0, sets, SHARED) for row in make(rng=rng, sets=min(SHARED, sets - first))]
+    with many_calls():
+        found = [row for first in range(0, sets, SHARED) for row in make(rng=rng, sets=min(SHARED, sets - first))]
     return {
         "sets": sets,
         "hits": {test: [sum(row[test] <= level for row in found) for level in LEVELS] for test in found[0]},
@@ -409,9 +413,8 @@ def page(kept, seed):
 
 
 def run(job):
-    sets = 2 if job.quick else SETS
     cases = {
-        f"{part}: {name}": (part, place, name, sets, job.seed)
+        f"{part}: {name}": (part, place, name, 2 if job.quick else SETS[part], job.seed)
         for part, cells in PARTS.items()
         for place, name in enumerate(cells)
         if not job.quick or place == 0

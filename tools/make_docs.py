@@ -340,6 +340,15 @@ def _formulas_found(part: dict[str, Any]) -> list[str]:
     return [f"Formulas reject calibrated models in {words[0]}, and in {words[1]}."]
 
 
+FORECASTS = POWER.with_name("coverage_forecasts.md")
+
+
+def regression() -> str:
+    """The page on forecasts of a number, with how often a long tail is warned of as the study found it."""
+    found = rows_of(FORECASTS, "## Percent of results that warn of a long tail")
+    return filled(DOCS / "regression.md", {"warnings": table(tuple(found[0]), (row.values() for row in found))})
+
+
 def command_line() -> str:
     """The page of the command line, with its tables of commands and exit codes made anew."""
     from calibrant.cli import main
@@ -362,6 +371,7 @@ PAGES = {
     "maps.md": maps,
     "scores.md": scores,
     "testing.md": testing,
+    "regression.md": regression,
     "faq.md": faq,
 }
 

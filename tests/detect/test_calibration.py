@@ -96,7 +96,7 @@ def test_every_estimator_is_a_test(rng, about, options):
 
 
 NAMED = ["spiegelhalter", "cox", "kuiper", "hosmer_lemeshow", "scan", "atb", "two_part"]
-NAMED += ["neyman", "waves", "rank_kernel", "isotonic_ratio"]
+NAMED += ["neyman", "rank_polynomials", "waves", "rank_kernel", "isotonic_ratio"]
 
 
 @pytest.mark.parametrize("name", NAMED)

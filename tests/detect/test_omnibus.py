@@ -16,10 +16,10 @@ COMPONENTS = [
     "cox",
     "spiegelhalter",
     "kuiper",
-    "hosmer_lemeshow",
+    "scan",
     "neyman",
+    "rank_polynomials",
     "waves",
-    "rank_kernel",
     "isotonic_ratio",
 ]
 WHOLE = ["temperature", "brier", "classes", "worst class", "class cox", "class bins", "top kuiper"]

@@ -9,11 +9,11 @@ from hypothesis import given
 import strategies as some
 from calibrant import InputError, Predictions
 from calibrant.resampling import fine_bins
-from calibrant.resampling.fine_bins import Grid, isotonic_ratio, neyman, rank_kernel, waves
+from calibrant.resampling.fine_bins import Grid, isotonic_ratio, neyman, rank_kernel, rank_polynomials, waves
 from calibrant.resampling.rows import Atoms, atoms_of
 from tolerances import ROUNDING, STANDARD_ERRORS
 
-MAKERS = [neyman, waves, rank_kernel, isotonic_ratio]
+MAKERS = [neyman, rank_polynomials, waves, rank_kernel, isotonic_ratio]
 
 
 def value(statistic, atoms):
@@ -42,6 +42,15 @@ def test_the_adaptive_chi_square_takes_the_best_number_of_cosines(rng):
     expected = max(((z[:k] ** 2).sum() - k) / np.sqrt(2 * k) for k in range(1, len(z) + 1))
     assert value(neyman(atoms), atoms) == pytest.approx(expected, rel=1e-9)
     assert abs(z[0]) == pytest.approx(abs(atoms.errors.sum()) / np.sqrt(atoms.variance.sum()), rel=1e-9)  # a constant
+
+
+def test_polynomials_of_ranks_are_a_chi_square_of_all_degrees(rng):
+    p = np.sort(rng.random(60))
+    atoms = rows(rng.random(60) < p, p)
+    shapes = ((np.arange(60) + 0.5) / 60)[:, None] ** np.arange(7)  # any basis of these polynomials
+    scores = shapes.T @ atoms.errors
+    expected = scores @ np.linalg.solve(shapes.T @ (atoms.variance[:, None] * shapes), scores)
+    assert value(rank_polynomials(atoms), atoms) == pytest.approx(expected, rel=1e-5)  # powers are nearly dependent
 
 
 def test_the_kernel_of_ranks_written_out():
@@ -75,6 +84,7 @@ def test_nothing_is_left_to_chance_by_0_and_1():
     assert value(rank_kernel(atoms), atoms) == 0
     assert value(neyman(atoms), atoms) == -1
     assert value(waves(atoms), atoms) == 0
+    assert value(rank_polynomials(atoms), atoms) == 0
 
 
 def test_flipped_errors_have_no_rates(rng):

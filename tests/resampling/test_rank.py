@@ -47,6 +47,8 @@ def test_statistics_judged_together_written_out(rng):
     assert found.each == pytest.approx(each[0])
     assert found.adjusted == pytest.approx([(least <= p).mean() for p in each[0]])
     assert found.smallest == least[0]
+    weighted = (np.array([3.0, 1.0, 0.2]) / each).sum(axis=1)
+    assert joint_rank(values, "count", 0.0, (3.0, 1.0, 0.2)).p_value == (weighted >= weighted[0] - 1e-9).mean()
 
 
 @pytest.mark.slow

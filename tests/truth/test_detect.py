@@ -39,12 +39,13 @@ def assert_size(rejected, level=0.05):
 def p_values(labels, probs, n_draws):
     """Of is_calibrated, T-Cal and every statistic."""
     atoms = atoms_of(Predictions(labels, probs), "auto")
-    single = [*components(atoms), two_part(atoms), laplace_pairs(atoms, 0.25, "unbiased")]
+    asked = components(atoms)
+    single = [*asked, two_part(atoms), laplace_pairs(atoms, 0.25, "unbiased")]
     several = multi_scale(atoms, scales(atoms))
     (found,), coin = drawn_values(hypothesis_of(atoms), [*single, *several], Exact(n_draws))
     values = found.values
     return [
-        joint_rank(values[:, : len(components(atoms))], "random", coin).p_value,
+        joint_rank(values[:, : len(asked)], "random", coin, [each.weight for each in asked]).p_value,
         joint_rank(values[:, len(single) :], "random", coin).p_value,
         *(rank_p_value(values[:, j], "random", coin) for j in range(len(single))),
     ]

@@ -58,9 +58,10 @@ def calibration_test(
         An estimator or its name (`"binned"`, `"ks"`, `"smooth"`, `cal.sweep_error`, …),
         a registered statistic (`"spiegelhalter"`, `"cox"`, `"kuiper"`,
         `"hosmer_lemeshow"`, `"two_part"`, `"scan"`, `"atb"`, `"neyman"`,
-        `"waves"`, `"rank_kernel"`, `"isotonic_ratio"`), or any function of (labels,
-        probs) that grows with miscalibration. Registered ones, binned errors, KS and
-        mean gap are computed for all draws at once; others are called on each draw.
+        `"rank_polynomials"`, `"waves"`, `"rank_kernel"`, `"isotonic_ratio"`), or any
+        function of (labels, probs) that grows with miscalibration. Registered ones,
+        binned errors, KS and mean gap are computed for all draws at once; others are
+        called on each draw.
     view
         `"auto"` is the estimator's own. With `"canonical"` and `"classwise"`, classes
         are drawn from the predicted distributions.

@@ -32,7 +32,8 @@ FEWEST, MOST = -0.6, 3.0
 """Least and largest logarithmic bend: an end is at least 0.75 and at most 6.4 times as far away, at any level."""
 SKEWED, OF_FEW = 4.0, 0.2
 """Skewness of the rows, and skewness over the root of their number, from which on larger rows than any seen may matter.
-Squares of Student's errors with 3 or 4 degrees of freedom, whose variance is infinite, reach one of them almost surely."""
+Squares of Student's errors with 3 or 4 degrees of freedom, whose variance is infinite, reach one of them in nearly all
+samples, and less often if other numbers are added to them: `studies/results/coverage_forecasts.md` has the shares."""
 
 # Chosen on the worlds `CHOOSING` of studies/coverage_forecasts.py, reported there on others.
 

@@ -53,6 +53,8 @@ class Statistic:
         The observed numbers under names, for the result's `parts`.
     serial
         True if `collect` must not run in several threads at once.
+    weight
+        How much its p-value counts among those of other statistics, ranked jointly.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Statistic:
     words: Callable[[Floats], str] = lambda state: ""  # noqa: ARG005
     parts: Callable[[Floats], dict[str, Any]] = lambda state: {}  # noqa: ARG005
     serial: bool = False
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -114,7 +114,8 @@ def ranked_jointly(
 ) -> tuple[Floats, tuple[Floats, ...], JointRank]:
     """Observed values and states of statistics, and their joint rank by the least favourable null."""
     found, coin = drawn_values(hypothesis, statistics, exact)
-    ranks = [joint_rank(each.values, exact.ties, coin) for each in found]
+    weights = [statistic.weight for statistic in statistics]
+    ranks = [joint_rank(each.values, exact.ties, coin, weights) for each in found]
     return found[0].values[0], found[0].states, max(ranks, key=lambda rank: rank.p_value)
 
 

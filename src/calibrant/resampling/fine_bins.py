@@ -22,6 +22,9 @@ N_BINS = 120
 N_WAVES = 40
 """Cosines of the adaptive χ²: up to twenty periods."""
 
+DEGREES = 6
+"""Largest degree of the polynomials of ranks: two or three bends, the most that an error in a tail or a slow wave has."""
+
 MAX_PERIODS = 12
 """Periods of the fastest wave in the periodogram."""
 
@@ -113,6 +116,18 @@ def uncorrelated(grid: Grid, shapes: Floats) -> Floats:
     own = np.abs(np.diagonal(left, axis1=-2, axis2=-1))
     kept = own > DEPENDENT * np.abs(left).max(axis=(-2, -1), initial=0.0)[..., None]
     return np.asarray(per(found, spread) * kept[..., None, :])
+
+
+@method("statistic", name="rank_polynomials")
+def rank_polynomials(atoms: Atoms, grid: Grid | None = None) -> Statistic:
+    """Neyman's smooth test: the χ² of polynomials of the ranks up to degree 6, all of them always."""
+    grid = grid or Grid(atoms)
+    basis = uncorrelated(grid, np.polynomial.legendre.legvander(2 * grid.rank - 1, min(DEGREES, len(grid.rank) - 1)))
+
+    def finish(states: Floats) -> Floats:
+        return np.asarray((np.einsum("rb,bj->rj", states, basis, optimize=True) ** 2).sum(axis=1))
+
+    return Statistic("rank_polynomials", "polynomials of ranks χ²", grid.sums, finish, grid.words)
 
 
 @method("statistic", name="waves")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,16 +50,16 @@ class JointRank:
     """p-values adjusted for all statistics: acting on those up to α makes any mistake with probability at most α"""
 
 
-def joint_rank(values: Floats, ties: Ties, coin: float) -> JointRank:
+def joint_rank(values: Floats, ties: Ties, coin: float, weights: Sequence[float] = (1.0,)) -> JointRank:
     """One exact p-value for the columns of `(1 + M, S)`: every draw is ranked as if it had been observed.
 
-    What is ranked is the harmonic mean of a draw's p-values. Like their minimum it is
-    ruled by the smallest ones, but several statistics that agree count for more than
-    one alone. The adjusted p-values are those of the minimum.
+    What is ranked is the harmonic mean of a draw's p-values, with `weights` if given. Like
+    their minimum it is ruled by the smallest ones, but several statistics that agree count
+    for more than one alone. The adjusted p-values are those of the minimum.
     """
     total = len(values)
     ranks = np.stack([counted_ranks(column) for column in values.T], axis=1)
-    p_value = rank_p_value((1 / ranks).sum(axis=1), ties, coin)
+    p_value = rank_p_value((np.asarray(weights) / ranks).sum(axis=1), ties, coin)
     adjusted = np.searchsorted(np.sort(ranks.min(axis=1)), ranks[0], side="right") / total
     each = ranks[0] / total
     return JointRank(p_value, float(each.min()), tuple(each.tolist()), tuple(adjusted.tolist()))

@@ -215,7 +215,8 @@ def event_p_values(
     null = drawn(nulls_of(atoms)[0], statistics, n_draws, seed).values[1:]
     impossible = (((p == 0) & (hits > 0)) | ((p == 1) & (hits < rows))).any(axis=1)
     values = values_of(statistics, rows * p - hits)
-    ranks = [joint_rank(np.vstack([each, null]), ties, rng.random()).p_value for each in values]
+    weights = [statistic.weight for statistic in statistics]
+    ranks = [joint_rank(np.vstack([each, null]), ties, rng.random(), weights).p_value for each in values]
     return np.where(impossible, 0.0, ranks)
 
 
