@@ -122,7 +122,8 @@ def uncorrelated(grid: Grid, shapes: Floats) -> Floats:
 def rank_polynomials(atoms: Atoms, grid: Grid | None = None) -> Statistic:
     """Neyman's smooth test: the χ² of polynomials of the ranks up to degree 6, all of them always."""
     grid = grid or Grid(atoms)
-    basis = uncorrelated(grid, np.polynomial.legendre.legvander(2 * grid.rank - 1, min(DEGREES, len(grid.rank) - 1)))
+    shapes = np.polynomial.legendre.legvander(2 * grid.rank - 1, min(DEGREES, len(grid.rank) - 1))
+    basis = uncorrelated(grid, np.asarray(shapes, dtype=np.float64))
 
     def finish(states: Floats) -> Floats:
         return np.asarray((np.einsum("rb,bj->rj", states, basis, optimize=True) ** 2).sum(axis=1))
