@@ -60,7 +60,7 @@ def test_compiled_code_calls_compiled_code_and_plain_code_plain_code(monkeypatch
 
 def test_a_callee_keeps_its_own_freedom():
     called = mean._fast.py_func.__globals__["total"]
-    assert called is total._fast
+    assert called is total._inner
     assert called.targetoptions["fastmath"] == {"contract", "reassoc"}
     assert mean._fast.targetoptions["fastmath"] == set()
 

@@ -13,6 +13,7 @@ from calibrant.kernels.draws.null_sums import (
     class_sums,
     courses,
     fading_pairs,
+    high_low,
     pairs_between,
     picked_sums,
     rising_gains,
@@ -35,13 +36,13 @@ def close(a, b):
 
 def test_sums_between_cuts(run, errors):
     cuts = np.array([1, 1, 4, 11, 20])
-    found = np.empty((3, 4))
+    found = np.zeros((3, 4))
     run(sums_between)(errors, cuts, found)
     close(found, np.stack([errors[:, a:b].sum(axis=1) for a, b in pairwise(cuts)], axis=1))
 
 
 def test_weighed_sums(run, errors, rng):
-    factors, found = rng.normal(size=(2, 23)), np.empty((3, 2))
+    factors, found = rng.normal(size=(2, 23)), np.zeros((3, 2))
     run(weighed_sums)(errors, factors, found)
     close(found, errors @ factors.T)
 
@@ -53,12 +54,33 @@ def gaps(rng):
 
 
 def test_the_course_is_read_where_the_prediction_rises(run, errors, gaps):
-    found = np.empty((3, 5))
+    found = np.zeros((3, 5))
     run(courses)(errors, gaps, found)
     for r in range(3):
         sums = np.cumsum(errors[r])
         seen = np.concatenate([[0.0], sums[gaps > 0], sums[-1:]])
         close(found[r], [seen.max(), seen.min(), sums[-1], gaps @ sums, gaps @ sums**2])
+
+
+def test_the_highest_the_lowest_and_the_last_of_a_course(run, errors):
+    found = np.zeros((3, 3))
+    run(high_low)(errors, found)
+    sums = np.concatenate([np.zeros((3, 1)), np.cumsum(errors, axis=1)], axis=1)
+    close(found, np.stack([sums.max(axis=1), sums.min(axis=1), sums[:, -1]], axis=1))
+
+
+def test_errors_may_come_part_by_part(run, errors, rng):
+    cuts, factors, gaps = np.array([0, 3, 9, 23]), rng.normal(size=(2, 23)), rng.random(23) + 0.1
+    whole, parts = ([np.zeros((3, width)) for width in (3, 2, 5, 3)] for _ in range(2))
+    for found, ends in ((whole, [0, 23]), (parts, [0, 4, 6, 17, 23])):
+        for rows in (slice(*each) for each in pairwise(ends)):
+            part = errors[:, rows].copy()
+            run(sums_between)(part, np.clip(cuts - rows.start, 0, part.shape[1]), found[0])
+            run(weighed_sums)(part, factors[:, rows].copy(), found[1])
+            run(courses)(part, gaps[rows], found[2])
+            run(high_low)(part, found[3])
+    for one, other in zip(whole, parts, strict=True):
+        close(one, other)
 
 
 def test_the_bridge_is_tied_down_at_both_ends(run, errors, gaps):

@@ -99,8 +99,8 @@ class compiled:  # noqa: N801  (a decorator)
         numba = _numba()
         if numba is None:
             return self._slow
-        function = self._calling({name: callee._fast for name, callee in self._callees.items()})
-        options = {"nogil": True, "error_model": "numpy", "fastmath": set(self.freedom)}
+        function = self._calling({name: callee._inner for name, callee in self._callees.items()})
+        options = self._options | {"no_cfunc_wrapper": True}
         try:
             function.__qualname__ += self._stamp()
             made = numba.njit(cache=True, **options)(function)
@@ -108,6 +108,16 @@ class compiled:  # noqa: N801  (a decorator)
         except (OSError, RuntimeError):  # nowhere to keep a cache, or no source: compile for this process only
             return numba.njit(**options)(function)
         return made
+
+    @cached_property
+    def _inner(self) -> Any:
+        """The same for compiled callers, which keep its code with their own: nothing in it is for Python."""
+        function = self._calling({name: callee._inner for name, callee in self._callees.items()})
+        return _numba().njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **self._options)(function)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"nogil": True, "error_model": "numpy", "fastmath": set(self.freedom)}
 
     def _slow(self, *arguments: Any) -> Any:
         with np.errstate(all="ignore"):  # compiled arithmetic neither warns nor raises

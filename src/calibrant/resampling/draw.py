@@ -19,7 +19,7 @@ from calibrant.kernels.compiled import compiler_loaded, many_calls, worth_compil
 from calibrant.kernels.draws.null_draws import replicate_seeds
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.progress import counted
-from calibrant.resampling.null import Null
+from calibrant.resampling.null import ALL_ROWS, LabelDraws, Null, SignFlips
 from calibrant.types import Array, Floats
 
 BLOCK_ERRORS = 1 << 16
@@ -29,8 +29,31 @@ COMPILE_FROM_ERRORS, LOAD_FROM_ERRORS = 2_500_000, 12_500_000
 """Errors of all draws from which compiled loops draw and add them, and from which they
 do so in a process that has to import Numba first: below, NumPy takes less time."""
 
+PART_ROWS, PART_DRAWS = 8192, 8
+"""Rows and draws whose errors are drawn at a time where one draw of all rows would leave the cache."""
+
 LARGEST = 1e300
 """Statistics beyond this count as this."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Along:
+    """A `collect` that goes along the rows, which may come part by part."""
+
+    kernel: Callable[..., None]
+    """adds the errors of some rows to what the `(R, width)` numbers hold"""
+    width: int
+    arguments: Callable[[slice], tuple[Any, ...]]
+    """what the kernel needs to know of some rows beside their errors"""
+
+    def __call__(self, errors: Any) -> Floats:
+        found = np.zeros((len(errors), self.width))
+        self.add(errors, ALL_ROWS, found)
+        return found
+
+    def add(self, errors: Any, rows: slice, found: Floats) -> None:
+        """Go on with the errors of these rows."""
+        self.kernel(errors, *self.arguments(rows), found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,12 +107,17 @@ def drawn(null: Null, statistics: Sequence[Statistic], n_draws: int, seed: int) 
     work = n_draws * len(observed)
     many, always = not serial and loops_pay(work), not serial and worth_compiling(work, LOAD_FROM_ERRORS)
 
+    along = [collect for collect in collects if isinstance(collect, Along)]
+    by_parts = len(observed) > BLOCK_ERRORS and len(along) == len(collects) and isinstance(null, LabelDraws | SignFlips)
+
     def part(block: slice) -> list[Floats]:
         with many_calls(many):  # in its own thread
+            if by_parts:
+                return _along(null, seeds[block], along)
             errors = null.draws(seeds[block])
             return [collect(errors) for collect in collects]
 
-    rows = max(1, BLOCK_ERRORS // len(observed))
+    rows = PART_DRAWS if by_parts else max(1, BLOCK_ERRORS // len(observed))
     blocks = [slice(start, start + rows) for start in range(0, n_draws, rows)]
     later = map(part, blocks) if serial else over_blocks(n_draws, part, rows)
     with many_calls(always):  # what was observed is added up the same way whatever the process did before
@@ -97,6 +125,17 @@ def drawn(null: Null, statistics: Sequence[Statistic], n_draws: int, seed: int) 
     parts = [first, *counted(later, len(blocks))]
     states = {c: np.concatenate([part[i] for part in parts]) for i, c in enumerate(collects)}
     return Drawn(_finished(statistics, states), tuple(states[statistic.collect][0] for statistic in statistics))
+
+
+def _along(null: Any, seeds: Any, collects: Sequence[Along]) -> list[Floats]:
+    """The states of some draws, a part of the rows at a time."""
+    found, n = [np.zeros((len(seeds), collect.width)) for collect in collects], len(null.observed)
+    for start in range(0, n, PART_ROWS):
+        rows = slice(start, min(start + PART_ROWS, n))
+        errors = null.draws(seeds, rows)
+        for collect, state in zip(collects, found, strict=True):
+            collect.add(errors, rows, state)
+    return found
 
 
 def loops_pay(errors: int) -> bool:

@@ -19,11 +19,19 @@ from calibrant.estimate.binned import finish as finish_binned
 from calibrant.estimate.cumulative import ks_error
 from calibrant.inputs import check_statistic
 from calibrant.interval.formulas import kolmogorov_p_value, normal_p_value
-from calibrant.kernels.draws.null_sums import bridges, courses, fading_pairs, pairs_between, sums_between, weighed_sums
+from calibrant.kernels.draws.null_sums import (
+    bridges,
+    courses,
+    fading_pairs,
+    high_low,
+    pairs_between,
+    sums_between,
+    weighed_sums,
+)
 from calibrant.kernels.logits import log_odds
 from calibrant.methods import method
 from calibrant.problems import InputError
-from calibrant.resampling.draw import Statistic
+from calibrant.resampling.draw import Along, Statistic
 from calibrant.resampling.rows import Atoms
 from calibrant.results import number
 from calibrant.types import Floats, Indices
@@ -48,7 +56,8 @@ def collected(kernel: Callable[..., None], width: int | None, *arguments: Any) -
 
 def linear(*factors: Floats) -> Collect:
     """Σ factor·e, one number per factor."""
-    return collected(weighed_sums, len(factors), np.stack(factors))
+    every = np.stack(factors)
+    return Along(weighed_sums, len(factors), lambda rows: (np.ascontiguousarray(every[:, rows]),))
 
 
 def per(values: Any, scale: Any) -> Any:
@@ -118,9 +127,12 @@ def bounded_log_odds(p: Floats) -> Floats:
     return np.where(np.isfinite(odds), odds, 0.0)
 
 
-def running(atoms: Atoms) -> Collect:
-    """Highest, lowest and last running sum, and the two sums that ATB needs."""
-    return collected(courses, 5, atoms.gaps)
+def running(atoms: Atoms, only_ends: bool = False) -> Collect:
+    """Highest, lowest and last running sum, and unless these are enough the two sums that ATB needs."""
+    found, distinct = Along(courses, 5, lambda rows: (atoms.gaps[rows],)), bool((atoms.gaps[:-1] > 0).all())
+    if not distinct:
+        return found.__call__  # of all rows, as no part of them may end inside a tie
+    return Along(high_low, 3, lambda rows: ()) if only_ends else found  # noqa: ARG005
 
 
 @method("statistic", name="ks", of=ks_error)
@@ -133,7 +145,7 @@ def cumulative(atoms: Atoms, statistic: str = "max") -> Statistic:
         return np.asarray((high - low if kuiper else np.maximum(high, -low)) / total)
 
     name, title = ("kuiper", "Kuiper's range") if kuiper else ("ks", "KS maximum")
-    return Statistic(name, title, running(atoms), finish, lambda _: stretch_words(atoms))
+    return Statistic(name, title, running(atoms, True), finish, lambda _: stretch_words(atoms))
 
 
 @method("statistic", name="kuiper")
@@ -206,7 +218,12 @@ def cuts_of(atoms: Atoms, bins: Binning) -> Cuts:
 
 def between(cuts: Cuts) -> Collect:
     """Per-bin sums of errors."""
-    return collected(sums_between, len(cuts) - 1, cuts)
+
+    def of_rows(rows: slice) -> tuple[Any, ...]:
+        start = rows.start or 0
+        return (np.clip(cuts - start, 0, None if rows.stop is None else rows.stop - start),)
+
+    return Along(sums_between, len(cuts) - 1, of_rows)
 
 
 def bin_variances(atoms: Atoms, cuts: Cuts) -> Floats:

@@ -2,7 +2,9 @@
 
 Sums between cuts, extremes of the running sum, sums over pairs.
 
-All take a block of replicates, `(R, A)`, and fill one row per replicate.
+All take a block of replicates, `(R, A)`, and fill one row per replicate. `sums_between`,
+`courses`, `high_low` and `weighed_sums` go on from what it holds, zeros at first, so that the errors
+may come part by part.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ COMPILE_FROM_STATES = 2_500_000
 
 @compiled
 def sums_between(errors: Any, cuts: Any, sums: Any) -> None:
-    """sums[r, b] = Σ of the errors from cut b to before cut b + 1."""
+    """sums[r, b] += Σ of the errors from cut b to before cut b + 1."""
     for r in range(len(errors)):
         for b in range(len(cuts) - 1):
             start, stop = cuts[b], cuts[b + 1]
@@ -33,14 +35,14 @@ def sums_between(errors: Any, cuts: Any, sums: Any) -> None:
                 t3 += errors[r, a + 3]
             for a in range(even, stop):
                 t0 += errors[r, a]
-            sums[r, b] = (t0 + t1) + (t2 + t3)
+            sums[r, b] += (t0 + t1) + (t2 + t3)
 
 
 @sums_between.in_numpy
 def _sums_between(errors: Floats, cuts: Indices, sums: Floats) -> None:
     turned = np.zeros((errors.shape[1] + 1, len(errors)))  # the last cut may lie behind the last error
     turned[:-1] = errors.T
-    sums[:] = np.where(cuts[1:] > cuts[:-1], np.add.reduceat(turned, cuts, axis=0)[:-1].T, 0.0)
+    sums += np.where(cuts[1:] > cuts[:-1], np.add.reduceat(turned, cuts, axis=0)[:-1].T, 0.0)
 
 
 @compiled
@@ -50,10 +52,10 @@ def courses(errors: Any, gaps: Any, found: Any) -> None:
     It is read only where the prediction rises.
 
     `gaps` is the distance to the next prediction: 0 inside a tie. The end counts as a
-    rise for the highest and the lowest.
+    rise for the highest and the lowest; a part of the errors ends at a rise.
     """
     for r in range(len(errors)):
-        total, high, low, first, second = 0.0, 0.0, 0.0, 0.0, 0.0
+        high, low, total, first, second = found[r, 0], found[r, 1], found[r, 2], found[r, 3], found[r, 4]
         for a in range(len(gaps)):
             total += errors[r, a]
             gap = gaps[a]
@@ -68,13 +70,42 @@ def courses(errors: Any, gaps: Any, found: Any) -> None:
 @courses.in_numpy
 def _courses(errors: Floats, gaps: Floats, found: Floats) -> None:
     sums = np.cumsum(errors, axis=1)
+    sums += found[:, 2:3]
     found[:, 2] = last = sums[:, -1]
     if not (gaps > 0).all():
         sums, gaps = sums[:, gaps > 0], gaps[gaps > 0]
-    found[:, 0] = np.maximum(sums.max(axis=1, initial=0.0), last)
-    found[:, 1] = np.minimum(sums.min(axis=1, initial=0.0), last)
-    found[:, 3] = np.einsum("ra,a->r", sums, gaps)
-    found[:, 4] = np.einsum("ra,ra,a->r", sums, sums, gaps)
+    np.maximum(found[:, 0], np.maximum(sums.max(axis=1, initial=0.0), last), out=found[:, 0])
+    np.minimum(found[:, 1], np.minimum(sums.min(axis=1, initial=0.0), last), out=found[:, 1])
+    found[:, 3] += np.einsum("ra,a->r", sums, gaps)
+    found[:, 4] += np.einsum("ra,ra,a->r", sums, sums, gaps)
+
+
+@compiled
+def high_low(errors: Any, found: Any) -> None:
+    """found[r] = (highest, lowest, last) of the running sum, which is read after every error."""
+    n = errors.shape[1]
+    even = n // 4 * 4
+    for r in range(len(errors)):
+        high, low, total = found[r, 0], found[r, 1], found[r, 2]
+        for a in range(0, even, 4):  # the sum waits for one addition instead of four
+            pair = errors[r, a] + errors[r, a + 1]
+            c0, c1, c2 = total + errors[r, a], total + pair, total + (pair + errors[r, a + 2])
+            total += pair + (errors[r, a + 2] + errors[r, a + 3])
+            above, below, top, bottom = max(c0, c1), min(c0, c1), max(c2, total), min(c2, total)
+            high, low = max(high, above, top), min(low, below, bottom)
+        for a in range(even, n):
+            total += errors[r, a]
+            high, low = max(high, total), min(low, total)
+        found[r, 0], found[r, 1], found[r, 2] = high, low, total
+
+
+@high_low.in_numpy
+def _high_low(errors: Floats, found: Floats) -> None:
+    sums = np.cumsum(errors, axis=1)
+    sums += found[:, 2:3]
+    np.maximum(found[:, 0], sums.max(axis=1), out=found[:, 0])
+    np.minimum(found[:, 1], sums.min(axis=1), out=found[:, 1])
+    found[:, 2] = sums[:, -1]
 
 
 @compiled
@@ -121,7 +152,7 @@ def pairs_between(errors: Any, constant: Any, factor: Any, cuts: Any, scale: Any
 
 @pairs_between.in_numpy
 def _pairs_between(errors: Floats, constant: Floats, factor: Floats, cuts: Indices, scale: Floats, found: Any) -> None:
-    totals, spread = np.empty((len(errors), len(scale))), np.zeros(len(constant))
+    totals, spread = np.zeros((len(errors), len(scale))), np.zeros(len(constant))
     _sums_between(errors, cuts, totals)
     spread[cuts[0] : cuts[-1]] = np.repeat(scale, np.diff(cuts))
     squares = np.einsum("a,a->", spread, constant) + np.einsum("ra,a->r", errors, spread * factor)
@@ -257,18 +288,18 @@ def _picked_sums(labels: Any, table: Floats, found: Any) -> None:
 
 @any_order
 def weighed_sums(errors: Any, factors: Any, found: Any) -> None:
-    """found[r, f] = Σ factors[f]·e."""
+    """found[r, f] += Σ factors[f]·e."""
     for r in range(len(errors)):
         for f in range(len(factors)):
             total = 0.0
             for a in range(errors.shape[1]):
                 total += factors[f, a] * errors[r, a]
-            found[r, f] = total
+            found[r, f] += total
 
 
 @weighed_sums.in_numpy
 def _weighed_sums(errors: Floats, factors: Floats, found: Floats) -> None:
-    np.einsum("ra,fa->rf", errors, factors, out=found)  # not BLAS, whose threads would compete
+    found += np.einsum("ra,fa->rf", errors, factors)  # not BLAS, whose threads would compete
 
 
 @compiled

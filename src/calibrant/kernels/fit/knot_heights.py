@@ -1,6 +1,7 @@
 """Heights of a piecewise-linear function with given knots.
 
-The smallest loss, by Newton steps on tridiagonal systems.
+The smallest loss, by Newton steps on tridiagonal systems. Loops over the few knots are
+written out: arithmetic on whole arrays would take the compiler several times as long.
 
 A cell has a place x, a weight w and hits s. The function gives a probability (`logit`
 false) or log-odds (`logit` true) and is scored by its log or squared loss. A ridge
@@ -75,7 +76,8 @@ def pieces_of(x: Any, t: Any) -> Any:
             k += 1
             starts[k] = i
         share[i] = (x[i] - t[k]) / (t[k + 1] - t[k])
-    starts[k + 1 :] = len(x)
+    for j in range(k + 1, len(t)):
+        starts[j] = len(x)
     return starts, share
 
 
@@ -134,7 +136,8 @@ def hold_between(system: Any, right: Any, low: float, high: float, target: Any) 
     Nothing lies beside the last knot, `system[2, -1]` is 0: indices may run in a circle.
     """
     m = len(target)
-    target[:] = np.minimum(np.maximum(target, low), high)
+    for j in range(m):
+        target[j] = min(max(target[j], low), high)
     for _ in range(MOST_SWEEPS):
         moved = 0.0
         for j in range(m):
@@ -168,8 +171,10 @@ def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, target
     Hildreth's method, with one multiplier per rise and per end.
     """
     m, push, least, heights = len(t), np.zeros(len(t) + 1), np.zeros(len(t) + 1), np.empty(len(t) + 2)
-    least[1:-1] = LEAST_SLOPE * (t[1:] - t[:-1])
-    heights[0], heights[1:-1], heights[-1] = low, target, high
+    heights[0], heights[m + 1] = low, high
+    for j in range(m):
+        heights[j + 1] = target[j]
+        least[j] = LEAST_SLOPE * (t[j] - t[j - 1]) if j > 0 else 0.0
     lean = leverages(system, ridge)
     for _ in range(MOST_RISING_SWEEPS):
         moved = 0.0
@@ -192,13 +197,20 @@ def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, target
 def newton_target(system: Any, t: Any, h: Any, family: Any, ridge: float, target: Any) -> None:
     """The heights with the smallest parabola around h, within what is allowed."""
     low, high = family.ends
-    right = system[1] * h - system[0]
-    right[1:] += system[2, :-1] * h[:-1]
-    right[:-1] += system[2, :-1] * h[1:]
+    m, right, inside = len(t), np.empty(len(t)), True
+    for j in range(m):
+        right[j] = system[1, j] * h[j] - system[0, j]
+        if j > 0:
+            right[j] += system[2, j - 1] * h[j - 1]
+        if j < m - 1:
+            right[j] += system[2, j] * h[j + 1]
     solve(system, right, ridge, target)
     if family.rising:
         make_rise(system, t, low, high, ridge, target)
-    elif target.min() < low or target.max() > high:
+        return
+    for j in range(m):
+        inside = inside and not (target[j] < low or target[j] > high)
+    if not inside:
         hold_between(system, right, low, high, target)
 
 
@@ -211,15 +223,19 @@ def fit_heights(x: Any, w: Any, s: Any, t: Any, start: Any, family: Any, ridge: 
     Heights stay within what the family allows. With no steps and no ridge it
     is the loss of `start` on these cells.
     """
-    h, trial, target, system = start.copy(), start.copy(), start.copy(), np.zeros((3, len(t)))
+    m = len(t)
+    h, trial, target, system = np.empty(m), np.empty(m), np.empty(m), np.zeros((3, m))
+    for j in range(m):
+        h[j] = trial[j] = target[j] = start[j]
     starts, share = pieces_of(x, t)
     best, size = np.inf, 1.0
     for step in range(steps + 1):
         loss = add_losses(starts, share, w, s, t, trial, family, ridge, system)
         if loss <= best:
             gained = best - loss
-            h[:] = trial
             best, size = loss, 1.0
+            for j in range(m):
+                h[j] = trial[j]
             if gained < ENOUGH or step == steps:
                 break
             newton_target(system, t, h, family, ridge, target)
@@ -227,5 +243,6 @@ def fit_heights(x: Any, w: Any, s: Any, t: Any, start: Any, family: Any, ridge: 
             break
         else:
             size /= 2
-        trial[:] = h + size * (target - h)
+        for j in range(m):
+            trial[j] = h[j] + size * (target[j] - h[j])
     return h, best

@@ -45,20 +45,20 @@ def prefix_sums(x: Any, w: Any, s: Any, fitted: Any, cut: Any, middle: float, fa
 
     d = x − middle.
     """
-    sums, total, place = np.zeros((len(cut), 5)), np.zeros(5), 1
-    for i in range(len(x)):
-        while place < len(cut) - 1 and cut[place] <= i:
-            sums[place] = total
+    sums, place = np.zeros((len(cut), 5)), 1
+    t0, t1, t2, t3, t4 = 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(len(x) + 1):
+        while place < len(cut) and (i == len(x) or (place < len(cut) - 1 and cut[place] <= i)):
+            sums[place, 0], sums[place, 1], sums[place, 2], sums[place, 3], sums[place, 4] = t0, t1, t2, t3, t4
             place += 1
-        at = x[i] - middle
-        omega, response = parabola(x[i], w[i], s[i], fitted[i], family)
-        total[0] += omega
-        total[1] += omega * at
-        total[2] += omega * at * at
-        total[3] += response
-        total[4] += response * at
-    for rest in range(place, len(cut)):
-        sums[rest] = total
+        if i < len(x):
+            at = x[i] - middle
+            omega, response = parabola(x[i], w[i], s[i], fitted[i], family)
+            t0 += omega
+            t1 += omega * at
+            t2 += omega * at * at
+            t3 += response
+            t4 += response * at
     return sums
 
 
@@ -78,20 +78,23 @@ def piece(t: Any, sums: Any, middle: float, i: int, j: int) -> Any:
 
 
 @compiled
-def eliminate(end: Any, near: float, across: float, far: float, r_near: float, r_far: float) -> Any:
+def eliminate(
+    d: float, u: float, gain: float, near: float, across: float, far: float, r_near: float, r_far: float
+) -> Any:
     """One end of a piece eliminated.
 
     An end has a diagonal, a right side, and what is explained so far. Returns what the
     far end inherits.
     """
-    d, u = end[0] + near, end[1] + r_near
-    return max(far - across * across / d, 0.0), r_far - across * u / d, end[2] + u * u / d
+    d, u = d + near, u + r_near
+    return max(far - across * across / d, 0.0), r_far - across * u / d, gain + u * u / d
 
 
 @compiled
 def pass_right(t: Any, sums: Any, middle: float, knots: Any, left: Any, q: int) -> None:
     """Eliminate the knot before q."""
-    d, r, gain = eliminate(left[q - 1], *piece(t, sums, middle, knots[q - 1], knots[q]))
+    aa, ab, bb, ra, rb = piece(t, sums, middle, knots[q - 1], knots[q])
+    d, r, gain = eliminate(left[q - 1, 0], left[q - 1, 1], left[q - 1, 2], aa, ab, bb, ra, rb)
     left[q, 0], left[q, 1], left[q, 2] = RIDGE + d, r, gain
 
 
@@ -99,7 +102,7 @@ def pass_right(t: Any, sums: Any, middle: float, knots: Any, left: Any, q: int) 
 def pass_left(t: Any, sums: Any, middle: float, knots: Any, right: Any, q: int) -> None:
     """Eliminate the knot after q."""
     aa, ab, bb, ra, rb = piece(t, sums, middle, knots[q], knots[q + 1])
-    d, r, gain = eliminate(right[q + 1], bb, ab, aa, rb, ra)
+    d, r, gain = eliminate(right[q + 1, 0], right[q + 1, 1], right[q + 1, 2], bb, ab, aa, rb, ra)
     right[q, 0], right[q, 1], right[q, 2] = RIDGE + d, r, gain
 
 
@@ -113,8 +116,10 @@ def best_between(t: Any, sums: Any, middle: float, mass: Any, gap: float, left: 
     for k in range(i + 1, j):
         if mass[k] - mass[i] < gap or mass[j] - mass[k] < gap:
             continue
-        d, r, gain = eliminate(left, *piece(t, sums, middle, i, k))
-        d, r, gain = eliminate((RIDGE + d, r, gain), *piece(t, sums, middle, k, j))
+        aa, ab, bb, ra, rb = piece(t, sums, middle, i, k)
+        d, r, gain = eliminate(left[0], left[1], left[2], aa, ab, bb, ra, rb)
+        aa, ab, bb, ra, rb = piece(t, sums, middle, k, j)
+        d, r, gain = eliminate(RIDGE + d, r, gain, aa, ab, bb, ra, rb)
         gain += right[2] + (right[1] + r) ** 2 / (right[0] + d)
         if where < 0 or gain > best * (1 + TIE):
             best, where = gain, k
@@ -136,8 +141,10 @@ def better_knots(
     """
     middle, n_knots = (x[0] + x[-1]) / 2, len(knots)
     sums = prefix_sums(x, w, s, fitted, cut, middle, family)
-    found = np.full(n_knots + 1, len(t) - 1)
-    found[:n_knots] = knots
+    found = np.empty(n_knots + 1, np.int64)
+    found[n_knots] = len(t) - 1
+    for q in range(n_knots):
+        found[q] = knots[q]
     left, right = np.zeros((n_knots + 1, 3)), np.zeros((n_knots + 1, 3))
     left[0, 0] = right[n_knots - 1, 0] = right[n_knots, 0] = RIDGE
     for q in range(1, n_knots):
@@ -153,7 +160,7 @@ def better_knots(
     for q in range(n_knots, at, -1):
         found[q] = found[q - 1]
     found[at] = new
-    right[n_knots] = np.array([RIDGE, 0.0, 0.0])
+    right[n_knots, 0], right[n_knots, 1], right[n_knots, 2] = RIDGE, 0.0, 0.0
     for q in range(n_knots - 1, 0, -1):
         pass_left(t, sums, middle, found, right, q)
     for q in range(1, n_knots):
