@@ -61,7 +61,7 @@ def objective(h, cells, w, s, t, family):
 
 
 def family(logit, brier=False, rising=False):
-    return Family(logit, brier, (-np.inf, np.inf) if logit else BOX, rising)
+    return Family(logit, brier, (-np.inf, np.inf) if logit else BOX, rising or None)
 
 
 @SPACES
@@ -176,7 +176,7 @@ def test_the_map_is_the_mean_of_the_folds(rng, space):
     p = probs[order]
     cells = cells_of(log_odds(p) if logit else p, labels[order].astype(float), np.ones(1000), np.arange(1000) % 10, 10)
     ends = (-np.inf, np.inf) if logit else (0.5 / 1001, 1 - 0.5 / 1001)
-    paths, losses, _ = crossed(cells, Family(logit, False, ends, False), 6)
+    paths, losses, _ = crossed(cells, Family(logit, False, ends, None), 6)
     b = int(np.argmax(losses <= losses.min() * 1.001))
     mean = np.mean([lines[b].at(log_odds(p) if logit else p) for lines in paths], axis=0)
     assert fitted.shares.tolist() == [float(k == b + 1) for k in range(7)]
@@ -238,9 +238,7 @@ def test_a_number_of_pieces_has_the_smallest_loss(rng, space, pieces, loss):
     fitted = cal.maps.PiecewiseLinear(space, loss, pieces).fit(labels, probs)
     c = fitted.apply(probs)
     found = ((c - labels) ** 2).sum() if loss == "brier" else -np.log(np.where(labels == 1, c, 1 - c)).sum()
-    which = Family(
-        space == "logit", loss == "brier", (-np.inf, np.inf) if space == "logit" else (1e-9, 1 - 1e-9), False
-    )
+    which = Family(space == "logit", loss == "brier", (-np.inf, np.inf) if space == "logit" else (1e-9, 1 - 1e-9), None)
     steps = np.arange(1, 20) / 20
     grids = steps, np.quantile(probs, steps)
     assert found <= min(best_on_grid(labels, probs, pieces, which, grid) for grid in grids) + 1e-3

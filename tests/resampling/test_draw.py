@@ -21,7 +21,7 @@ def test_parts_of_the_rows_give_the_values_of_all_rows(rng, monkeypatch, how, cl
     weights = rng.random(300) + 0.1 if "fixed" in how else None
     given = Predictions(rng.random(300) < p, p, weights=weights, groups=rng.integers(0, 90, 300))
     atoms = atoms_of(given, "auto", cluster)
-    statistics = [*components(atoms), of.averaged_two_bin(atoms), of.binned(atoms, Edges([0.1, 0.35, 0.8]))]
+    statistics = [*components(atoms), of.averaged_two_bin(atoms), of.binned(atoms, Edges([0, 0.35, 0.8, 1]))]
     for null in nulls_of(atoms):
         full = draw.drawn(null, statistics, 21, 3)
         with monkeypatch.context() as small:

@@ -103,7 +103,7 @@ class PiecewiseLinear(BinaryRecipe):
         total = float(w.sum())
         least = LEAST_HEIGHT if fixed else margin(max(total, 1.0), True)
         ends = (-np.inf, np.inf) if logit else (least, 1 - least)
-        family = Family(logit, self.loss == "brier", ends, self.monotone)
+        family = Family(logit, self.loss == "brier", ends, self.monotone or None)
         if isinstance(self.n_pieces, int):
             line = best_line(x, y, w, family, self.n_pieces)
             shares, losses = np.append(np.zeros(self.n_pieces), 1.0), None

@@ -10,7 +10,7 @@ draws the heights towards the identity, h = t.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -39,8 +39,8 @@ class Family(NamedTuple):
     """is the loss the squared error, or the log loss?"""
     ends: tuple[float, float]
     """the lowest and the highest height"""
-    rising: bool
-    """must heights rise?"""
+    rising: Literal[True] | None
+    """must heights rise? None, not False, which the compiler sees: it leaves out what makes them rise"""
 
 
 @compiled
@@ -194,7 +194,7 @@ def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, target
 
 
 @compiled
-def newton_target(system: Any, t: Any, h: Any, family: Any, ridge: float, target: Any) -> None:
+def newton_target(system: Any, t: Any, h: Any, family: Any, rising: Any, ridge: float, target: Any) -> None:
     """The heights with the smallest parabola around h, within what is allowed."""
     low, high = family.ends
     m, right, inside = len(t), np.empty(len(t)), True
@@ -205,7 +205,7 @@ def newton_target(system: Any, t: Any, h: Any, family: Any, ridge: float, target
         if j < m - 1:
             right[j] += system[2, j] * h[j + 1]
     solve(system, right, ridge, target)
-    if family.rising:
+    if rising is not None:
         make_rise(system, t, low, high, ridge, target)
         return
     for j in range(m):
@@ -238,7 +238,7 @@ def fit_heights(x: Any, w: Any, s: Any, t: Any, start: Any, family: Any, ridge: 
                 h[j] = trial[j]
             if gained < ENOUGH or step == steps:
                 break
-            newton_target(system, t, h, family, ridge, target)
+            newton_target(system, t, h, family, family.rising, ridge, target)
         elif loss - best < ENOUGH:
             break
         else:
