@@ -21,7 +21,7 @@ from benchmarks.harness import commit
 COMPILED_AT = 1_000_000
 SETTINGS: dict[bool, dict[str, Any]] = {
     True: {"rounds": 5, "starts": 1, "sets": 20, "least": 4, "seconds": 0.2, "compile": ("ece", "mass")},
-    False: {"rounds": 7, "starts": 3, "sets": 400, "least": 20, "seconds": 4.0, "compile": None},
+    False: {"rounds": 7, "starts": 3, "sets": 400, "least": 10, "seconds": 4.0, "compile": None},
 }
 """A quick run and a full one: rounds of timing, starts of a process, data sets with a known truth and CPU seconds for them per world and
 call, first calls (all: None)."""
@@ -49,12 +49,14 @@ def arguments() -> argparse.Namespace:
         "--minutes",
         type=float,
         default=math.inf,
-        help="time for the speed table; the largest sizes are left out when it is over",
+        help="time for the speed table, and again for accuracy; the largest sizes and last worlds are left out when it is over",
     )
     parser.add_argument(
         "--first", nargs="+", metavar="TASK", help="first calls in new processes; all of one event by default"
     )
     parser.add_argument("--sets", type=int, help="data sets of each world with a known truth; 0 leaves accuracy out")
+    parser.add_argument("--seconds", type=float, help="CPU seconds after which a world and call gets no more data sets")
+    parser.add_argument("--starts", type=int, help="new processes for the times of import and first number")
     parser.add_argument("--page", action="store_true", help="only write the page of the recorded run anew")
     return parser.parse_args()
 
@@ -73,8 +75,14 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
         ]
         rows, left = measure_all(tasks, workers, file, chosen["rounds"], given.slow, given.minutes)
         loads.append(os.getloadavg()[0])
-        known = accuracy(workers, sets, min(sets, chosen["least"]), chosen["seconds"], few=quick) if sets else []
-        start = start_up(found, file((1_000, 1)), one_core, chosen["starts"])
+        known = (
+            accuracy(
+                workers, sets, min(sets, chosen["least"]), given.seconds or chosen["seconds"], quick, given.minutes
+            )
+            if sets
+            else []
+        )
+        start = start_up(found, file((1_000, 1)), one_core, given.starts or chosen["starts"])
         first = given.first or chosen["compile"] or [task.name for task in TASKS if task.shapes[0][1] == 1]
         compiled = compiling(found[OWN], list(first), file((COMPILED_AT, 1)), one_core)
     loads.append(os.getloadavg()[0])

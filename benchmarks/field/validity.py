@@ -47,6 +47,7 @@ def accuracy(record: Record) -> list[Section]:
             [
                 f"Share of data sets with p ≤ {SIZE:g}, ± its Monte-Carlo standard error: false alarms in the calibrated worlds, where a valid "
                 f"test has at most {SIZE:.0%}, and power in the others.",
+                *notes(TESTS),
                 ALIKE,
             ],
             kept,
