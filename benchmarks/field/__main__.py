@@ -12,8 +12,8 @@ from typing import Any
 
 from benchmarks.field import history, page, quality
 from benchmarks.field.accuracy import accuracy
-from benchmarks.field.environments import OWN, all_environments, peers
-from benchmarks.field.measure import compiling, files, measure_all, processes, start_up
+from benchmarks.field.environments import OWN, Environment, all_environments, peers
+from benchmarks.field.measure import Process, compiling, files, measure_all, processes, start_up
 from benchmarks.field.table import CALLS
 from benchmarks.field.tasks import TASKS
 from benchmarks.harness import commit
@@ -57,15 +57,19 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sets", type=int, help="data sets of each world with a known truth; 0 leaves accuracy out")
     parser.add_argument("--seconds", type=float, help="CPU seconds after which a world and call gets no more data sets")
     parser.add_argument("--starts", type=int, help="new processes for the times of import and first number")
+    parser.add_argument("--accuracy", action="store_true", help="only measure accuracy, anew, of the recorded run")
     parser.add_argument("--page", action="store_true", help="only write the page of the recorded run anew")
     return parser.parse_args()
 
 
+def environments_of(given: argparse.Namespace) -> dict[str, Environment]:
+    names = given.packages or [name for name, each in peers().items() if each.get("quick") or not given.quick]
+    return all_environments(names, again=not given.as_installed)
+
+
 def run(given: argparse.Namespace) -> dict[str, Any]:
     quick, one_core, chosen = given.quick, given.one_core, SETTINGS[given.quick]
-    sets = chosen["sets"] if given.sets is None else given.sets
-    names = given.packages or [name for name, each in peers().items() if each.get("quick") or not quick]
-    found = all_environments(names, again=not given.as_installed)
+    found = environments_of(given)
     loads = [os.getloadavg()[0]]
     with files() as file, processes(found, one_core, PATIENCE) as workers:
         shared = [task for task in TASKS if task.alone or sum((task.name, name) in CALLS for name in workers) > 1]
@@ -75,13 +79,7 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
         ]
         rows, left = measure_all(tasks, workers, file, chosen["rounds"], given.slow, given.minutes)
         loads.append(os.getloadavg()[0])
-        known = (
-            accuracy(
-                workers, sets, min(sets, chosen["least"]), given.seconds or chosen["seconds"], quick, given.minutes
-            )
-            if sets
-            else []
-        )
+        truths = known(given, workers)
         start = start_up(found, file((1_000, 1)), one_core, given.starts or chosen["starts"])
         first = given.first or chosen["compile"] or [task.name for task in TASKS if task.shapes[0][1] == 1]
         compiled = compiling(found[OWN], list(first), file((COMPILED_AT, 1)), one_core)
@@ -93,7 +91,19 @@ def run(given: argparse.Namespace) -> dict[str, Any]:
         "start": [rounded(row) for row in start],
         "compiling": [rounded(row) for row in compiled],
         "compiled_at": COMPILED_AT,
-        "accuracy": [rounded(row) for row in known],
+        **truths,
+    }
+
+
+def known(given: argparse.Namespace, workers: dict[str, Process]) -> dict[str, Any]:
+    """Accuracy on worlds with a known truth, and the arena's tables: what does not depend on how busy the machine is."""
+    chosen = SETTINGS[given.quick]
+    sets = chosen["sets"] if given.sets is None else given.sets
+    least, seconds = min(sets, chosen["least"]), given.seconds or chosen["seconds"]
+    rows = accuracy(workers, sets, least, seconds, given.quick, given.minutes) if sets else []
+    return {
+        "accuracy": [rounded(row) for row in rows],
+        "accuracy_of": {"date": today(), "commit": commit()},
         "arena": quality.recorded(quality.ARENA.read_text(encoding="utf-8")),
     }
 
@@ -112,7 +122,7 @@ def about(quick: bool, one_core: bool, loads: list[float]) -> dict[str, Any]:
     beside = f"The load average was {load:.1f} on {cores} cores during the run"
     beside += ": other work ran beside it." if load > cores else "."
     return {
-        "date": datetime.now(UTC).date().isoformat(),
+        "date": today(),
         "commit": commit(),
         "kind": "quick" if quick else "full",
         "clock": "cores" if one_core else "wall",
@@ -121,16 +131,27 @@ def about(quick: bool, one_core: bool, loads: list[float]) -> dict[str, Any]:
     }
 
 
+def today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
 def rounded(row: dict[str, Any]) -> dict[str, Any]:
     return {key: float(f"{each:.5g}") if isinstance(each, float) else each for key, each in row.items()}
 
 
+def write(record: dict[str, Any]) -> None:
+    text = json.dumps(record, ensure_ascii=False).replace("}, {", "},\n {")
+    page.file_of(record["kind"]).write_text(text + "\n", encoding="utf-8")
+
+
 def main() -> None:
     given = arguments()
-    if not given.page:
+    if given.accuracy and (found := page.latest()):
+        with processes(environments_of(given), True, PATIENCE) as workers:
+            write(found | known(given, workers))
+    elif not given.page:
         record = run(given)
-        text = json.dumps(record, ensure_ascii=False).replace("}, {", "},\n {")
-        page.file_of(record["kind"]).write_text(text + "\n", encoding="utf-8")
+        write(record)
         history.append(record)
     latest = page.latest()
     if latest is None:

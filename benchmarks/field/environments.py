@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -93,7 +94,10 @@ def pip(python: Path) -> list[str]:
 
 def failure(command: Sequence[str]) -> str:
     """The last line of a failed command's standard error that names an error; empty where it succeeded."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    around = {
+        key: each for key, each in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"
+    }  # what is compiled is kept
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=around)
     if done.returncode == 0:
         return ""
     said = [line.strip() for line in done.stderr.splitlines() if line.strip() and not line.startswith("[notice]")]
