@@ -20,6 +20,7 @@ SEED = 22
 ROWS = 1_000
 FEW_WORLDS = ("calibrated, uniform", "ResNet-110, CIFAR-10", "tail", "rare")
 FAMILIES = ("tail", "rare", "rare, calibrated", "spikes", "bump", "narrow", "wave, 3 periods", "very confident")
+NAMES = ("calibrated, uniform", "ResNet-110, CIFAR-10", *FAMILIES, "p^d, error 0.05", "calibrated, scores of a network")
 
 
 @cache
@@ -32,13 +33,10 @@ def worlds() -> dict[str, Any]:
 
     from calibrant.simulate import calibrated_world, named_world, power_world
 
-    return {
-        "calibrated, uniform": calibrated_world((1.0, 1.0)),
-        "ResNet-110, CIFAR-10": named_world("resnet110_c10"),
-        **{name: WORLDS["reporting"][name] for name in FAMILIES},
-        "p^d, error 0.05": power_world(0.05),
-        "calibrated, scores of a network": named_world("resnet110_c10", calibrated=True),
-    }
+    network = named_world("resnet110_c10")
+    others = [WORLDS["reporting"][name] for name in FAMILIES]
+    found = (calibrated_world((1.0, 1.0)), network, *others, power_world(0.05), calibrated_world(network))
+    return dict(zip(NAMES, found, strict=True))
 
 
 def accuracy(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 
+from benchmarks.field.accuracy import NAMES as WORLDS
 from benchmarks.field.claims import ESTIMATORS, INTERVALS, LEVEL, NAMES, SIZE, TESTS
 from benchmarks.field.section import TITLES, Record, Row, Section
 from benchmarks.field.table import CALLS
@@ -23,8 +24,9 @@ def accuracy(record: Record) -> list[Section]:
             "Accuracy of estimators",
             [
                 f"{when(record)}Root mean square error (bias) of estimates from {kept[0]['n']:,} rows, ± their Monte-Carlo standard errors, all × 10³, on "
-                f"worlds whose true error is known: of norm 1, but of norm 2 for {', '.join(name(t) for t, norm in ESTIMATORS.items() if norm == 2)}. "
+                f"worlds whose true error is known: of norm 1, but of norm 2 for {'; '.join(name(t) for t, norm in ESTIMATORS.items() if norm == 2)}. "
                 f"True errors of norm 1 / 2: {errors(truths)}. All estimators of calibrant on all worlds: [the scoreboard]({SCOREBOARD}).",
+                *untried(kept),
                 ALIKE,
             ],
             kept,
@@ -62,9 +64,14 @@ def when(record: Record) -> str:
     return f"Measured on {of['date']}, calibrant at commit {of['commit']}. " if of else ""
 
 
+def untried(rows: list[Row]) -> list[str]:
+    left = [name for name in WORLDS if name not in {row["world"] for row in rows}]
+    return [f"Not tried in this run: {'; '.join(left)}."] if left else []
+
+
 def errors(truths: dict[tuple[str, int | None], float]) -> str:
     names = dict.fromkeys(name for name, _ in truths)
-    return ", ".join(f"{name} {truths[name, 1]:.3g} / {truths[name, 2]:.3g}" for name in names)
+    return "; ".join(f"{name} {truths[name, 1]:.3g} / {truths[name, 2]:.3g}" for name in names)
 
 
 def notes(tasks: Iterable[str]) -> list[str]:

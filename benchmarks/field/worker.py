@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import json
+import math
 import os
 import sys
 import time
@@ -84,11 +85,12 @@ class Worker:
 
     def do_many(self, task: str, data: str, peer: str, seconds: float, least: int) -> dict[str, Any]:
         """The numbers of a call on each of many data sets, which are the rows of the arrays; after `least`, until time is over."""
-        call, sets, values, start = CALLS[task, peer], self.data[data], [], time.process_time()
+        call, sets, values, start = CALLS[task, peer], self.data[data], [], math.inf
         for labels, probs in zip(sets.labels, sets.probs, strict=True):
             if len(values) >= least and time.process_time() - start > seconds:
                 break
             values.append(number(call.read(call.make(Data(labels, probs))())))
+            start = min(start, time.process_time())  # the first call imports and compiles
         return {"values": values}
 
 
