@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from benchmarks.field import accuracy, environments, history, measure, page, plots, quality, rivals, sections, validity
+from benchmarks.field.__main__ import merged
 from benchmarks.field.claims import ESTIMATORS, INTERVALS, TESTS
 from benchmarks.field.data import Data
 from benchmarks.field.environments import OWN, Environment
@@ -319,6 +320,13 @@ def test_packages_with_equal_numbers_share_a_line_of_the_accuracy_table():
     ]
     assert table.rows[0][2:] == ("9", "20.0 ± 1.0 (-10.0 ± 2.0)")
     assert "w 0.1 / 0.1" in table.text[0]
+
+
+def test_worlds_that_are_not_tried_anew_keep_their_rows():
+    before = [{"world": name, "commit": "old"} for name in accuracy.NAMES[:3]]
+    found = merged(before, {"accuracy": [{"world": accuracy.NAMES[1], "commit": "new"}], "arena": 1})
+    assert [each["commit"] for each in found["accuracy"]] == ["old", "new", "old"]
+    assert found["arena"] == 1
 
 
 def test_the_arena_s_tables_are_read():

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from benchmarks.field import history, page, quality
-from benchmarks.field.accuracy import accuracy
+from benchmarks.field.accuracy import FEW_WORLDS, NAMES, accuracy
 from benchmarks.field.environments import OWN, Environment, all_environments, peers
 from benchmarks.field.measure import Process, compiling, files, measure_all, processes, start_up
 from benchmarks.field.table import CALLS
@@ -57,7 +57,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sets", type=int, help="data sets of each world with a known truth; 0 leaves accuracy out")
     parser.add_argument("--seconds", type=float, help="CPU seconds after which a world and call gets no more data sets")
     parser.add_argument("--starts", type=int, help="new processes for the times of import and first number")
-    parser.add_argument("--accuracy", action="store_true", help="only measure accuracy, anew, of the recorded run")
+    parser.add_argument(
+        "--accuracy",
+        action="store_true",
+        help="only measure accuracy, into the recorded run: worlds that are not tried keep their rows",
+    )
+    parser.add_argument(
+        "--worlds", nargs="+", choices=NAMES, metavar="NAME", help="worlds with a known truth; all by default"
+    )
     parser.add_argument("--page", action="store_true", help="only write the page of the recorded run anew")
     return parser.parse_args()
 
@@ -100,12 +107,19 @@ def known(given: argparse.Namespace, workers: dict[str, Process]) -> dict[str, A
     chosen = SETTINGS[given.quick]
     sets = chosen["sets"] if given.sets is None else given.sets
     least, seconds = min(sets, chosen["least"]), given.seconds or chosen["seconds"]
-    rows = accuracy(workers, sets, least, seconds, given.quick, given.minutes) if sets else []
+    names, at = given.worlds or (FEW_WORLDS if given.quick else NAMES), {"date": today(), "commit": commit()}
+    rows = accuracy(workers, sets, least, seconds, names, given.minutes) if sets else []
     return {
-        "accuracy": [rounded(row) for row in rows],
-        "accuracy_of": {"date": today(), "commit": commit()},
+        "accuracy": [rounded(row) | at for row in rows],
         "arena": quality.recorded(quality.ARENA.read_text(encoding="utf-8")),
     }
+
+
+def merged(before: list[dict[str, Any]], now: dict[str, Any]) -> dict[str, Any]:
+    """Rows measured now, and those of worlds that were not, in the order of the worlds."""
+    anew = {row["world"] for row in now["accuracy"]}
+    rows = now["accuracy"] + [row for row in before if row["world"] not in anew]
+    return now | {"accuracy": sorted(rows, key=lambda row: NAMES.index(row["world"]))}
 
 
 def part(given: argparse.Namespace, left: list[tuple[str, tuple[int, int]]]) -> str:
@@ -148,7 +162,7 @@ def main() -> None:
     given = arguments()
     if given.accuracy and (found := page.latest()):
         with processes(environments_of(given), True, PATIENCE) as workers:
-            write(found | known(given, workers))
+            write(found | merged(found["accuracy"], known(given, workers)))
     elif not given.page:
         record = run(given)
         write(record)

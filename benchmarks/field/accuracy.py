@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,7 @@ def worlds() -> dict[str, Any]:
 
 
 def accuracy(
-    workers: dict[str, Process], n_data_sets: int, least: int, seconds: float, few: bool, minutes: float
+    workers: dict[str, Process], n_data_sets: int, least: int, seconds: float, names: Collection[str], minutes: float
 ) -> list[dict[str, Any]]:
     """One row per world, task and package: `n_data_sets`, or as few as `least` where they take longer than `seconds`.
 
@@ -49,7 +50,7 @@ def accuracy(
     rows, stop = [], time.monotonic() + 60 * minutes
     with tempfile.TemporaryDirectory() as folder:
         for number, (name, world) in enumerate(worlds().items()):
-            if (few and name not in FEW_WORLDS) or time.monotonic() > stop:
+            if name not in names or time.monotonic() > stop:
                 continue
             file = Path(folder) / f"{number}_{n_data_sets}.npz"
             probs, labels, _ = world.draw(ROWS, n_data_sets, np.random.default_rng([SEED, number]))

@@ -23,7 +23,7 @@ def accuracy(record: Record) -> list[Section]:
         crossed(
             "Accuracy of estimators",
             [
-                f"{when(record)}Root mean square error (bias) of estimates from {kept[0]['n']:,} rows, ± their Monte-Carlo standard errors, all × 10³, on "
+                f"{when(kept)}Root mean square error (bias) of estimates from {kept[0]['n']:,} rows, ± their Monte-Carlo standard errors, all × 10³, on "
                 f"worlds whose true error is known: of norm 1, but of norm 2 for {'; '.join(name(t) for t, norm in ESTIMATORS.items() if norm == 2)}. "
                 f"True errors of norm 1 / 2: {errors(truths)}. All estimators of calibrant on all worlds: [the scoreboard]({SCOREBOARD}).",
                 *untried(kept),
@@ -59,9 +59,9 @@ def accuracy(record: Record) -> list[Section]:
     ]
 
 
-def when(record: Record) -> str:
-    of = record.get("accuracy_of")
-    return f"Measured on {of['date']}, calibrant at commit {of['commit']}. " if of else ""
+def when(rows: list[Row]) -> str:
+    found = dict.fromkeys(f"{row['date']} at commit {row['commit']}" for row in rows if "commit" in row)
+    return f"Measured on {', '.join(found)}. " if found else ""
 
 
 def untried(rows: list[Row]) -> list[str]:
