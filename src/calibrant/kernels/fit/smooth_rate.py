@@ -129,7 +129,8 @@ def cell_moments(u: Any, first: Any, second: Any, bounds: Any, out: Any) -> None
                 total[7 + k] += b
                 a *= u[i]
                 b *= u[i]
-            out[i] = total
+            for k in range(14):  # one by one: assigned as a row, the compiler would take several times as long
+                out[i, k] = total[k]
 
 
 @compiled
