@@ -109,3 +109,19 @@ def test_the_interval_of_the_largest_error_holds_it():
         labels, probs, truth = certain_rows(seed)
         held.append(truth in curve.largest_error(labels, probs).interval)
     assert np.mean(held) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 30)
+
+
+@pytest.mark.slow
+def test_the_intervals_of_quantiles_hold_them():
+    held, rng = [], np.random.default_rng(41)
+    for _ in range(60):
+        odds = rng.normal(0.2, 1.4, 250)
+        probs, truth = 1 / (1 + np.exp(-odds)), 1 / (1 + np.exp(-odds / 1.7))
+        data, apart = cal.Predictions(rng.random(250) < truth, probs), np.abs(probs - truth)
+        held.append(
+            [
+                np.median(apart) in curve.error_quantile_50(data).interval,
+                np.quantile(apart, 0.9) in curve.error_quantile_90(data).interval,
+            ]
+        )
+    assert (np.mean(held, axis=0) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 60)).all()
