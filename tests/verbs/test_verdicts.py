@@ -163,14 +163,14 @@ def test_words_and_numbers_agree_whatever_the_data(predictions):
 @pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_verdict_names_the_truth_on_other_data(world):
-    """In at least ten of twelve data sets: chance hides some shifts in part, and calibrated worlds raise false alarms."""
+    """In at least eleven of twelve data sets: calibrated worlds raise false alarms, and chance moves where errors change sign."""
     make, n, expected = WORLDS[world]
     named = 0
     for seed in range(100, 112):
         found = diagnose(make(np.random.default_rng(seed), n))
         named += bool(re.search(expected, found.verdict))
         consistent(found)
-    assert named >= 10
+    assert named >= 11
 
 
 def test_a_small_error_that_is_detected_has_an_upper_end():
