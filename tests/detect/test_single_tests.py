@@ -16,6 +16,7 @@ from calibrant.detect.multi_scale import multi_scale_test
 from calibrant.detect.skce import skce_test
 from calibrant.detect.spiegelhalter import spiegelhalter_test
 from calibrant.detect.two_part import two_part_test
+from calibrant.estimate.clinical.line import calibration_slope
 from calibrant.methods import methods
 from calibrant.resampling.exact import Exact
 
@@ -77,6 +78,15 @@ def test_spiegelhalter_by_hand():
     z = (0.8 * 0.6 + -0.6 * -0.2 + 0.1 * -0.8) / np.sqrt(0.36 * 0.16 + 0.04 * 0.24 + 0.64 * 0.09)
     assert found.statistic == pytest.approx(z)
     assert found.p_value == pytest.approx(2 * norm.sf(z))
+
+
+def test_spiegelhalter_calls_rare_events_that_are_too_frequent_by_what_is_seen():
+    """They are more frequent than predicted, and more so where more was predicted: nothing is too extreme."""
+    said = np.repeat([0.02, 0.03, 0.04], 500)
+    happened = np.concatenate([np.arange(500) < hits for hits in (10, 30, 60)])
+    assert calibration_slope(happened, said).value > 1.5
+    found = spiegelhalter_test(happened, said, method="normal")
+    assert found.finding == "the Brier score is higher than that of a calibrated model"
 
 
 def test_spiegelhalter_is_the_brier_score_standardised(rng):

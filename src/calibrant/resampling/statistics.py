@@ -107,8 +107,15 @@ def cox(atoms: Atoms, sums: Collect | None = None) -> Statistic:
 @method("statistic", name="spiegelhalter")
 def spiegelhalter(atoms: Atoms, sums: Collect | None = None) -> Statistic:
     """|Z| with Z = Σ(y − p)(1 − 2p) / √Σ(1 − 2p)²p(1 − p): is the Brier score as expected?"""
+
+    def words(state: Floats) -> str:
+        if state[1] * state[2] > 0:
+            return extremes(state[2])
+        # a shift away from 0.5 raises the score too, as of rare events that are more frequent than predicted
+        return f"the Brier score is {'higher' if state[2] > 0 else 'lower'} than that of a calibrated model"
+
     name, title, collect = "spiegelhalter", "Spiegelhalter's z", sums or scores(atoms)
-    return Statistic(name, title, collect, lambda states: np.abs(states[:, 2]), lambda state: extremes(state[2]))
+    return Statistic(name, title, collect, lambda states: np.abs(states[:, 2]), words)
 
 
 def shift(state: Floats) -> str:
