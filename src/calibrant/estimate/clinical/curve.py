@@ -195,7 +195,8 @@ def largest_error(
     The largest |c(p) − p| over the predictions, with c the rate at each of them: value and
     interval of `posterior_error(norm="max")`. One risk of 0.9999 or of 0.0001 alone in its
     region leaves its rate open, and with it the largest distance: the interval then
-    reaches far up. E90 is steadier.
+    reaches far up. Where the largest error lies at the few highest risks of a rare event
+    alone, the upper end is too low, far too low at worst. E90 is steadier.
 
     Parameters
     ----------
