@@ -85,6 +85,15 @@ def answers() -> Any:
 
 
 @cache
+def models() -> Any:
+    """Answers of three language models to the same questions."""
+    rng = np.random.default_rng(5)
+    stated = {name: np.round(rng.beta(a, 1.5, 300), 1) for name, a in (("small", 2), ("large", 4), ("tuned", 6))}
+    right = [rng.random(300) < np.clip(each - 0.15, 0, 1) for each in stated.values()]
+    return cal.compare_answers(np.concatenate(right), np.concatenate([*stated.values()]), np.repeat([*stated], 300))
+
+
+@cache
 def auto() -> Any:
     """Candidates of the automatic choice."""
     return cal.recalibrate(cal.Predictions(rows().labels, rows().probs), "auto").fit.choice
@@ -146,6 +155,7 @@ PICTURES: dict[str, tuple[str, Callable[[], Any]]] = {
         lambda: cal.decision_regret(rows(), method="platt").plot(show="net benefit"),
     ),
     "answers": ("Confidences of a language model", lambda: answers().plot()),
+    "models": ("Several language models", lambda: models().plot()),
     "risk_coverage": ("Withholding uncertain answers", lambda: answers().plot(show="risk")),
     "monitor": ("Evidence over time", lambda: monitor().plot()),
     "plan": ("How many rows", lambda: cal.plan(error=0.03, mean_variance=0.12, statistic="binned").plot()),
