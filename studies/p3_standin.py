@@ -341,7 +341,7 @@ def ranks(found, tasks):
         ("Table F8, c* by 100 tilted bins", OFF_TILTED, TRUE[1]),
         ("Table F9, c* by 100 flat bins", OFF_FLAT, TRUE[2]),
     ):
-        kept, errors = correlations(found, truth), 1e3 * np.nanmean(found[..., off], axis=0)
+        kept, errors = correlations(found, truth), 1e3 * found[..., off].mean(axis=0)
         columns = [np.nanmean(each[part], axis=(0, 1, 2))[at] for each in (errors, kept) for part in (one, [-1])]
         body = [
             (n, f"{a:.2f}", f"{b:.2f}", f"{c:.3f}", f"{d:.3f}") for n, a, b, c, d in zip(OTHERS, *columns, strict=True)
