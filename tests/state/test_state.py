@@ -207,5 +207,7 @@ def test_a_dict_of_states_is_rows_in_groups(rows):
     assert cal.ece(states).value == pytest.approx(cal.ece(labels, probs).value, rel=1e-12)
     with pytest.raises(InputError, match="must be rows, or a dict of states; 'd' is a list"):
         cal.ece(states | {"d": [1]})
+    with pytest.raises(InputError, match="must have states of different names; two are called '1'"):
+        cal.ece({1: states["a"], "1": states["b"]})
     with pytest.raises(InputError, match="it is a dict"):
         cal.ece({"d": [1]}, [0.5])

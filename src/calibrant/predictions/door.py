@@ -104,11 +104,15 @@ def of_states(states: Mapping[Any, Any], view: Any = "auto") -> Predictions:
             raise InputError("labels", "must be rows, or a dict of states", f"{name!r} is a {type(state).__name__}")
     if not states:
         raise InputError("labels", "must hold at least one state", "it is empty")
+    names = [str(name) for name in states]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError("labels", "must have states of different names", f"two are called {twice!r}", "Rename one")
     first = next(iter(states.values()))
     chosen = first.views[0] if view == "auto" else view
     tables = [state.pooled(chosen).rows() for state in states.values()]
     probs, outcomes, counts = (np.concatenate(column) for column in zip(*tables, strict=True))
-    groups = np.repeat(np.array([str(name) for name in states]), [len(table[0]) for table in tables])
+    groups = np.repeat(np.array(names), [len(table[0]) for table in tables])
     return Predictions(outcomes, probs, counts=counts, groups=groups)
 
 

@@ -191,9 +191,9 @@ class TestResult(_Measured):
     def least_p(self) -> float:
         """The smallest p-value that so many draws can give; 0 for a formula."""
         draws = self.settings.get("n_draws")
-        return (
-            1 / (draws + 1) if isinstance(draws, int) and draws > 0 else 0.0
-        )  # settings are free: a file may say anything
+        if not isinstance(draws, int) or draws <= 0:  # settings are free: a file may say anything
+            return 0.0
+        return 1 / (draws + 1)
 
     def sentence(self) -> str:
         """The answer in words."""
