@@ -21,6 +21,9 @@ from calibrant.types import Array, Floats
 NEAR_ZERO = 1 / 64
 """Below this 1 − p has lost digits that ln(1−p) needs, and log1p, which is slower, takes its place."""
 
+NEAR = 0.95
+"""Share of a score from which another one is near it: cells of scores are narrower, and so is rounding."""
+
 
 @method("score", state="moments")
 class LogScore(Score):
@@ -47,6 +50,14 @@ class LogScore(Score):
     def largest(self, n: int, n_classes: int) -> float:
         """Some of n·K probabilities below e^(−b) comes true with probability n·K·e^(−b) at most."""
         return math.log(n * max(n_classes, 2) / DOUBT)
+
+    def rare_rows(self, predictions: Predictions, view: Any, value: float) -> Array | None:
+        """Rows with a probability below e^(−value) or not much above it."""
+        rare = math.exp(-NEAR * value)
+        if view == "canonical" and not predictions.is_binary:
+            return np.asarray((predictions.probs <= rare).any(axis=1))
+        p = predictions.event("binary" if view == "canonical" else view).probs
+        return (p <= rare) | (p >= 1 - rare)
 
     def of_classes(self, probs: Array) -> Floats:
         """The same for every class."""

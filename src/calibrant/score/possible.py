@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from calibrant.interval import Cells, LimitedMean, Limits, Moments, moments_of
-from calibrant.interval.limited_mean import enough
+from calibrant.interval.cells import PER_OCTAVE
+from calibrant.interval.limited_mean import ENOUGH, enough
+from calibrant.kernels.logits import row_blocks
 from calibrant.predictions import Predictions
 from calibrant.results import kind
 from calibrant.results.constraints import Holds, Within
@@ -28,6 +30,8 @@ MOST_ROWS = 10**15
 
 DOUBT = 0.05
 """A score without a limit is taken as limited by the value that any row exceeds with this probability …"""
+SURE = DOUBT * (1 - 1e-9)
+"""The same less rounding."""
 DISTRUST = 2.0
 """… and by this many times the expected excess beyond it under the predictions."""
 
@@ -124,9 +128,9 @@ class ScoredRows:
     squares: Array | None
     limited: bool
 
-    def sums(self) -> ScoreSums:
-        """All that the mean score and its interval need to know."""
-        moments = moments_of(self.values, self.weights, self.squares)
+    def sums(self, found: Moments | None = None) -> ScoreSums:
+        """All that the mean score and its interval need to know; `found` are the moments, where they are known."""
+        moments = moments_of(self.values, self.weights, self.squares) if found is None else found
         if not (moments.rows and np.isfinite(moments.mean)):
             return ScoreSums(moments)
         w = None if self.weights is None else np.asarray(self.weights, dtype=np.float64)
@@ -148,10 +152,30 @@ class ScoredRows:
 
     def mean(self) -> LimitedMean | Moments:
         """The mean score, with the limits of the possible ones."""
-        sums = self.sums()
+        moments = moments_of(self.values, self.weights, self.squares)
+        if moments.error is None or self.outside(moments) < SURE:
+            return moments
+        sums = self.sums(moments)
         if self.squares is None or sums.possible is None:
             return sums.mean()
         return LimitedMean.of(self.values, self.weights, sums.limits(sums.possible), self.squares)
+
+    def outside(self, moments: Moments) -> float:
+        """Probability of scores at which one more row would matter to a mean of these moments; infinite: it may.
+
+        Below `DOUBT` Student's interval is as good as the limited one (`is_students`), and no cells are needed to know it.
+        """
+        reach = (moments.squares / ENOUGH) ** 0.5
+        low, high, wide = moments.mean - reach, moments.mean + reach, 1.0 if self.limited else 1 + 1 / PER_OCTAVE
+        low, high = low * wide if low > 0 else low / wide, high * wide if high < 0 else high / wide
+        beyond = ~((self.possible >= low) & (self.possible <= high))  # NaN too
+        rows = np.flatnonzero(beyond.any(axis=1) if self.weights is None else beyond.any(axis=1) & (self.weights > 0))
+        if not len(rows):
+            return 0.0
+        if self.limited or self.squares is not None or not np.isfinite(self.possible[rows]).all():
+            return np.inf
+        likely = self.chances[rows] if self.weights is None else self.chances[rows] * self.weights[rows, None]
+        return float(likely[beyond[rows]].sum())
 
     def blended(self, other: ScoredRows, own: float, others: float) -> ScoredRows:
         """Linear combination own·self + others·other, row by row; outcome probabilities are the larger of the two."""
@@ -203,6 +227,16 @@ def limited_mean(
     return LimitedMean.of_moments(seen, Limits(score.infimum, largest))
 
 
+def possible_mean(score: Score, predictions: Predictions, view: Any, seen: Moments) -> LimitedMean | Moments:
+    """The mean of the scores of few rows, with the limits of the possible ones; `seen` are its moments."""
+    rare = score.rare_rows(predictions, view, seen.mean + (seen.squares / ENOUGH) ** 0.5)
+    if rare is not None and seen.mean**2 * ENOUGH <= seen.squares:
+        rows = rare if predictions.weights is None else rare & (predictions.weights > 0)
+        if not rows.any() or scored_rows(score, predictions.rows(rows), view).outside(seen) < SURE:
+            return seen
+    return scored_rows(score, predictions, view).mean()
+
+
 def mean_of_rows(score: Score, like: Predictions, view: Any, seen: Moments) -> Callable[[float], LimitedMean | Moments]:
     """The same as a function of the number of rows, all like these."""
     if few(like):
@@ -222,6 +256,8 @@ def limited_pair(
     if any(each.error is None for each in seen) or all(enough(each, largest) for each in seen):
         return seen
     if few(before):
+        if not score.rooted and _students(score, before, after, seen):
+            return seen
         old, new = (scored_rows(score, side) for side in (before, after))
         found = old.mean(), new.mean(), new.blended(old, 1.0, -1.0).mean()
         above = [each.mean - score.infimum for each in found[:2]]
@@ -233,3 +269,18 @@ def limited_pair(
         return seen
     limits = (*[Limits(score.infimum, largest)] * 2, Limits(-largest, largest))
     return tuple(LimitedMean.of_moments(each, ends) for each, ends in zip(seen, limits, strict=True))
+
+
+def _students(score: Score, before: Predictions, after: Predictions, seen: tuple[Moments, ...]) -> bool:
+    """Is Student's interval as good as the limited one for before, after and after − before? Found block by block."""
+    if before.squares is not None:
+        return False
+    total = np.zeros(3)
+    for rows in row_blocks(len(before.outputs), max(before.n_classes, 2)):
+        if before.weights is None or before.weights[rows].any():
+            old, new = (scored_rows(score, side.rows(rows)) for side in (before, after))
+            parts = zip((old, new, new.blended(old, 1.0, -1.0)), seen, strict=True)
+            total += [scored.outside(moments) for scored, moments in parts]
+        if total.max() >= SURE:
+            return False
+    return True

@@ -19,7 +19,7 @@ from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.results.later import Later
 from calibrant.score.passes import Quick, score_moments
-from calibrant.score.possible import limited_mean, scored_rows
+from calibrant.score.possible import limited_mean, possible_mean
 from calibrant.score.rule import Rule
 from calibrant.types import Array, Cluster, Floats
 
@@ -66,7 +66,7 @@ class Score(Rule):
         if "quick" not in vars(cls):
             cls.quick = None
         if {"of_labels", "expected"} & set(vars(cls)):
-            for name in {"of_classes", "largest"} - set(vars(cls)):
+            for name in {"of_classes", "largest", "rare_rows"} - set(vars(cls)):
                 setattr(cls, name, getattr(Score, name))
 
     @abstractmethod
@@ -122,11 +122,15 @@ class Score(Rule):
                 raise InputError("score", f"must be one of {known} for this state", f"it is {self.name!r}")
             return limited_mean(self, predictions, held[self.name].moments, held[self.name].mean)
         seen = score_moments(self, predictions, view)
-        return limited_mean(self, predictions, seen, lambda: scored_rows(self, predictions, view).mean())
+        return limited_mean(self, predictions, seen, lambda: possible_mean(self, predictions, view, seen))
 
     def largest(self, n: int, n_classes: int) -> float:  # noqa: ARG002
         """A bound on the scores of n rows, exceeded with negligible probability; infinite if none is known."""
         return np.inf
+
+    def rare_rows(self, predictions: Predictions, view: Any, value: float) -> Array | None:  # noqa: ARG002
+        """Rows (a mask) outside of which no possible score is near a value or above it; None if not known quickly."""
+        return None
 
     def score(
         self,
@@ -193,7 +197,7 @@ class Score(Rule):
 
         @cache
         def both() -> tuple[Any, tuple[str, ...]]:
-            return limited_mean(self, kept, seen, lambda: scored_rows(self, kept, view).mean()).interval(level)
+            return limited_mean(self, kept, seen, lambda: possible_mean(self, kept, view, seen)).interval(level)
 
         return Later(lambda: both()[0]), Later(lambda: both()[1])
 

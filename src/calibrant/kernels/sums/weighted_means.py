@@ -86,7 +86,7 @@ class _Weighed:
             return 0.0
         s = root(slope, 0.0, FAR, xtol=1e-15, rtol=1e-13)
         left = 1 - s * a
-        r = math.sqrt(max(2 * float(self.shape @ np.log(left)), 0.0))
+        r = math.sqrt(max(2 * float(self.shape @ np.log1p(-s * a)), 0.0))  # near the mean s·a is too small for 1 − s·a
         q = s * math.sqrt(float(self.shape @ (a / left) ** 2))
         return r + math.log(q / r) / r if r > 1e-6 and q > 0 else 0.0
 
