@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -122,11 +123,16 @@ def _cuts_by_index(bins: Any, event: Event) -> Indices:
 def bins_of(bins: Any, usual: Callable[[int], Binning]) -> Binning:
     """The user's `bins=`: a rule as it is, a number as that many bins of the method's usual rule."""
     if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
-        return usual(check_count(bins, "bins"))
+        return _usual(usual, check_count(bins, "bins"))
     if isinstance(bins, type) or not isinstance(bins, BinRule | Binning):
         expected = "must be a number of bins, EqualWidth(m), EqualMass(m) or Edges([...])"
         raise InputError("bins", expected, f"it is {bins!r}")
     return bins
+
+
+@lru_cache(maxsize=64)
+def _usual(rule: Callable[[int], Binning], n_bins: int) -> Binning:
+    return rule(n_bins)
 
 
 def settings(bins: Any) -> dict[str, Any]:

@@ -226,10 +226,12 @@ def finish(state: BinSums, view: str, classes: tuple[Any, ...], options: Options
     """The estimate that a state holds; `kind` is a word for its title."""
     norm, debiased, root, average = options.norm, options.debiased, options.root, options.average
     powers, bounded = _powers(state, norm, debiased), debiased and norm == 2
-    shown = {"view": view, "bins": state.bins.describe(), "rule": settings(state.bins), "norm": norm}
-    shown |= {"debiased": debiased, "root": root} | ({"average": average} if view == "classwise" else {})
     title = ("debiased " if debiased else "") + kind + options.title(view)
     interval = overall_interval(state, LEVEL, root, average) if bounded else None
+
+    def shown() -> dict[str, Any]:
+        found = {"view": view, "bins": state.bins.describe(), "rule": settings(state.bins), "norm": norm}
+        return found | {"debiased": debiased, "root": root} | ({"average": average} if view == "classwise" else {})
 
     def parts() -> dict[str, Any]:
         if view == "classwise":
@@ -240,7 +242,7 @@ def finish(state: BinSums, view: str, classes: tuple[Any, ...], options: Options
     def floor() -> float | None:
         return None if norm == "max" or debiased else options.overall(noise_powers(state, norm))
 
-    value, cautions, later = options.overall(powers), _cautions(state, debiased), (Later(floor), shown, Later(parts))
+    value, cautions, later = options.overall(powers), _cautions(state, debiased), map(Later, (floor, shown, parts))
     return Estimate("binned_error", title, value, state.n, interval, *later, cautions)  # type: ignore[arg-type]
 
 
@@ -254,11 +256,13 @@ def _powers(state: BinSums, norm: Norm, debiased: bool) -> Floats:
 
     Debiased for α = 2: less ȳ(1−ȳ)/(n_k−1); for α = 1: 2·ECE − E[ECE'] with ȳ_k' ~ N(ȳ_k, ȳ_k(1−ȳ_k)/n_k).
     """
+    if norm == 1 and not debiased:
+        return state.gap_over_rows()
     gap = state.mean_prob - state.label_rate
     if norm == "max":
         return np.asarray(np.abs(gap).max(axis=-1))
     if not debiased:
-        return state.mean_over_rows(np.abs(gap) if norm == 1 else np.abs(gap) ** norm)
+        return state.mean_over_rows(np.abs(gap) ** norm)
     count, rate = state.rows, state.label_rate
     spread = np.maximum(rate * (1 - rate), 0)  # rounding may leave a rate just outside [0, 1]
     if norm == 2:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
@@ -116,15 +117,14 @@ def moments(values: Array, weights: Array | None) -> Moments:
     """The moments of one block of rows."""
     if weights is not None:
         values, weights = values[weights > 0], weights[weights > 0]  # rows of weight 0 do not count
-    if not len(values):
+    n, squares = len(values), math.nan
+    if not n:
         return Moments(0, 0.0, 0.0, 0.0)
-    mean, squares = float(np.average(values, weights=weights)), np.nan
-    if np.isfinite(mean):
+    mean = float(np.add.reduce(values) / n if weights is None else np.average(values, weights=weights))
+    if math.isfinite(mean):
         centred = values - mean
         squares = inner(centred, centred) if weights is None else inner(weights, centred**2)
-    if weights is None:
-        return Moments(len(values), float(len(values)), mean, squares)
-    return Moments(len(values), float(weights.sum()), mean, squares)
+    return Moments(n, float(n) if weights is None else float(weights.sum()), mean, squares)
 
 
 def quick_moments(values: Floats, weights: Array | None) -> Moments:

@@ -20,6 +20,10 @@ same from call to call; at this size plain NumPy takes about 5 ms, and loading a
 kernel, once per process, about half a second.
 """
 
+CALL, ENOUGH_WORK = 1000, 2_000_000
+"""What a call costs beside its rows, in rows, and rows of work in NumPy, some 20 ms, after which a
+kernel that gives the same numbers is loaded or compiled, in a process that has compiled another one.
+"""
 
 _many_calls = ContextVar("many_calls", default=False)  # of one thread: what others compute stays the same
 
@@ -65,6 +69,7 @@ class compiled:  # noqa: N801  (a decorator)
         self._numpy: Any = None
         self._least = COMPILE_FROM
         self._expected: set[Any] = set()
+        self._done: dict[Any, int] = {}
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -82,8 +87,20 @@ class compiled:  # noqa: N801  (a decorator)
         self._expected.add(_kinds(arrays))
 
     def ready(self, *arrays: Any) -> bool:
-        """Has this process compiled it for arrays like these? Then it pays off for few rows too."""
-        return bool(self._expected) and _kinds(arrays) in self._expected and _numba() is not None
+        """Is it compiled for arrays like these, or is that worth while now? Then it pays off for few rows too.
+
+        It is for a form of it that gives the same numbers: once this process has compiled
+        anything, so much work by the other form as takes the time to load this one from its
+        cache is enough.
+        """
+        if not _numba.cache_info().currsize or _numba() is None:
+            return False
+        if (kinds := _kinds(arrays)) not in self._expected:
+            self._done[kinds] = self._done.get(kinds, 0) + CALL + arrays[0].size
+            if self._done[kinds] < ENOUGH_WORK:
+                return False
+            self._expected.add(kinds)
+        return True
 
     def _pays(self, arguments: tuple[Any, ...]) -> bool:
         size = max(each.size for each in arguments if isinstance(each, np.ndarray))

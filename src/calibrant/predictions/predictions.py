@@ -197,8 +197,7 @@ class Predictions(Constructors, Views, Weighed, Rows):
             found = found[:, 0]
         labelling.check_lengths(found, outputs, name)
         counts, weights = mass
-        beside = {"counts": counts, "weights": weights, "groups": groups}
-        self.index = common_index(**{"labels": labels, name: given} | beside)
+        self.index = common_index(**{"labels": labels, name: given}, counts=counts, weights=weights, groups=groups)
         self.classes = labelling.class_order(classes, columns, found, n_classes, outputs.ndim)
         named = columns[0] if columns else getattr(given, "name", None)
         self.is_confidence = named is not None and outputs.ndim == 1 and labelling.is_confidence(named)

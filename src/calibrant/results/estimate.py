@@ -12,7 +12,7 @@ from calibrant.results.answer import Answer
 from calibrant.results.arithmetic import Number
 from calibrant.results.constraints import AtMost, Probability, Within
 from calibrant.results.flat import flat, in_view, slug
-from calibrant.results.later import WhenRead
+from calibrant.results.later import Later, WhenRead
 from calibrant.results.record import Record, fixed_mapping, kind, settled
 from calibrant.results.tables import ClassTable, Table, ends, number, p_cell, p_words
 
@@ -42,6 +42,12 @@ class Interval(Record):
         return f"[{number(self.low)}, {number(self.high)}] at {self.level:.0%} ({self.method})"
 
 
+def _settled(settings: Any) -> Mapping[str, Any]:
+    """Settings as plain data that cannot be written to."""
+    found: Mapping[str, Any] = fixed_mapping(settled(dict(settings)))
+    return found
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Measured(Answer):
     """What estimates and test results share: settings as plain data, printed in one line."""
@@ -52,7 +58,8 @@ class _Measured(Answer):
     def __post_init__(self) -> None:
         for name in self._floats:
             object.__setattr__(self, name, float(getattr(self, name)))
-        object.__setattr__(self, "settings", settled(dict(self.settings)))  # type: ignore[attr-defined]
+        if type(given := self.__dict__["settings"]) is not Later:
+            self.__dict__["settings"] = _settled(given)
         super().__post_init__()
 
     def named_figures(self) -> dict[str, Any]:
@@ -128,6 +135,7 @@ class Estimate(Number, _Measured):
 for _field in (
     WhenRead("interval", None),
     WhenRead("noise_floor", None),
+    WhenRead("settings", {}, _settled),
     WhenRead("parts", {}, fixed_mapping),
     WhenRead("cautions", (), tuple),
 ):

@@ -6,7 +6,6 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from typing import Any, ClassVar, Concatenate, ParamSpec
 
 import numpy as np
@@ -195,9 +194,13 @@ class Score(Rule):
         """Interval and warnings, found when one of them is first read."""
         check_level(level)
 
-        @cache
+        found: list[tuple[Any, tuple[str, ...]]] = []
+
         def both() -> tuple[Any, tuple[str, ...]]:
-            return limited_mean(self, kept, seen, lambda: possible_mean(self, kept, view, seen)).interval(level)
+            if not found:
+                mean = limited_mean(self, kept, seen, lambda: possible_mean(self, kept, view, seen))
+                found.append(mean.interval(level))
+            return found[0]
 
         return Later(lambda: both()[0]), Later(lambda: both()[1])
 

@@ -113,6 +113,11 @@ class BinSums:
         mean: Floats = np.add.reduce(self.shares * terms, axis=-1)
         return mean
 
+    def gap_over_rows(self) -> Floats:
+        """(C,): Σ n_k/n · |p̄_k − ȳ_k|, of which the n_k cancel."""
+        gaps: Floats = np.add.reduce(np.abs(self.sums[..., 1] - self.sums[..., 3]), axis=-1) / self.total
+        return gaps
+
     @cached_property
     def shares(self) -> Floats:
         """(C, B): the share of all rows that each bin holds."""

@@ -34,14 +34,22 @@ BITS: dict[int, tuple[Any, Any]] = {
 """By the bytes of a float: the unsigned integer of its bits, and that of 1."""
 
 
+UNSIGNED: dict[int, Any] = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+"""By the bytes of a whole number: the type that is not signed."""
+
+
 def all_below(labels: Array, n_classes: int) -> bool:
     """Is every whole number at least 0 and below `n_classes`? Negative ones are large, read as unsigned."""
-    unsigned = labels.view(f"u{labels.dtype.itemsize}")
+    unsigned = labels.view(UNSIGNED[labels.dtype.itemsize])
+    if len(labels) <= ONE_CHECK:
+        return bool(np.maximum.reduce(unsigned) < n_classes)
     return all(over_blocks(len(labels), lambda rows: bool(unsigned[rows].max() < n_classes), ONE_CHECK))
 
 
 def all_in_unit_interval(values: Array) -> bool:
     """Does every float lie in [0, 1]? May be False for a negative zero."""
+    if values.size <= ONE_CHECK:
+        return _in_unit_interval(values)
     return all(over_blocks(len(values), lambda rows: _in_unit_interval(values[rows]), _rows(values, ONE_CHECK)))
 
 
@@ -52,7 +60,7 @@ def _in_unit_interval(block: Array) -> bool:
     unsigned integers. So one maximum decides.
     """
     unsigned, one = BITS[block.dtype.itemsize]
-    return bool(block.view(unsigned).max() <= one)
+    return bool(np.maximum.reduce(block.view(unsigned), axis=None) <= one)
 
 
 def rows_are_distributions(values: Array) -> bool:

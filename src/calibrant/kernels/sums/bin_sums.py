@@ -11,6 +11,7 @@ just below, so there is one rule to write and to test.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ from calibrant.types import Array, Floats, Indices
 
 CHUNK = 1 << 15
 """Rows a NumPy pass handles at a time, so that its temporaries stay in cache."""
+
+FEW_BINS = 64
+"""Bins up to which guarded thresholds are kept for the next call."""
 
 LANES = 4
 """Independent sets of sums, a power of two, in the compiled pass of many rows: consecutive
@@ -46,7 +50,7 @@ def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: 
             return index_sums(grid_index(probs[rows], thresholds), probs[rows], outcomes[rows], w, n_bins)
 
         return _in_order(len(probs), some, n_bins)
-    padded, scale = guarded(thresholds)
+    padded, scale = _guarded(thresholds.tobytes(), thresholds.dtype) if n_bins <= FEW_BINS else guarded(thresholds)
 
     def part(rows: slice) -> Floats:
         # the lane of few rows adds them in the order in which NumPy does, so that the answer is the same
@@ -62,6 +66,8 @@ def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: 
 
 def _in_order(n: int, part: Callable[[slice], Floats], n_bins: int) -> Floats:
     """The sums of few rows, chunk by chunk."""
+    if n <= CHUNK:
+        return part(slice(0, n))
     sums = np.zeros((n_bins, 4))
     for start in range(0, n, CHUNK):
         sums += part(slice(start, start + CHUNK))
@@ -76,7 +82,7 @@ def grid_index(probs: Array, thresholds: Array) -> Indices:
     """
     scale = probs.dtype.type((len(thresholds) - 1) * UP)
     guess: Indices = (probs * scale).astype(np.intp)
-    guess -= probs <= thresholds[guess]
+    guess -= probs <= thresholds.take(guess)
     return guess
 
 
@@ -119,6 +125,11 @@ def guarded(thresholds: Array) -> tuple[Array, Any]:
     padded[1 : len(thresholds)] = thresholds[1:]
     padded[0] = np.nan
     return padded, thresholds.dtype.type((len(thresholds) - 1) * UP)
+
+
+@lru_cache(maxsize=64)
+def _guarded(thresholds: bytes, dtype: Any) -> tuple[Array, Any]:
+    return guarded(np.frombuffer(thresholds, dtype))  # not read-only, for which all loops would be compiled anew
 
 
 @compiled
