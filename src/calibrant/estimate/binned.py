@@ -287,7 +287,7 @@ def _cautions(state: BinSums, debiased: bool) -> tuple[str, ...]:
     if debiased and (single := int(((state.weight > 0) & (state.rows < 2 - 1e-9)).sum())):
         found.append(f"{single} bins hold fewer than two rows and are not corrected for noise")
     if isinstance(state.bins, EqualMass) and len(state.weight) == 1:
-        asked, filled = state.weight.shape[-1], int((state.weight[0] > 0).sum())
+        asked, filled = state.bins.n_bins, int((state.weight[0] > 0).sum())
         found += [f"tied predictions leave {filled} of {asked} bins"] * (filled < asked)
     if state.outside:
         found.append(f"rows of weight {state.outside:g} fall into no bin")

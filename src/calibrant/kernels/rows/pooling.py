@@ -108,6 +108,20 @@ def mass_targets(total: float, n_bins: int) -> Floats:
     return targets
 
 
+def bin_numbers(marks: Floats, n_bins: int, total: float, allowance: float) -> Indices:
+    """The bin of each pooled row by its cumulative weight, or its value with `total` 1, without an array of all bins.
+
+    So many of the i/m of the total, i = 1 … m−1, give or take the allowance, lie below it:
+    the same comparisons that `mass_cuts` and `width_cuts` make.
+    """
+    found = np.clip(np.floor((marks - allowance) * n_bins / total), 0, n_bins - 1)
+    while len(high := np.flatnonzero((found > 0) & (found * total / n_bins + allowance >= marks))):
+        found[high] -= 1
+    while len(low := np.flatnonzero((found < n_bins - 1) & ((found + 1) * total / n_bins + allowance < marks))):
+        found[low] += 1
+    return found.astype(np.intp)
+
+
 def width_cuts(values: Floats, n_bins: int) -> Indices:
     """Equal-width bins, closed on the right, as cuts between pooled rows."""
     cuts = np.searchsorted(values, np.arange(n_bins + 1) / n_bins, side="right")
