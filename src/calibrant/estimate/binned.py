@@ -242,11 +242,8 @@ def finish(state: BinSums, view: str, classes: tuple[Any, ...], options: Options
     def floor() -> float | None:
         return None if norm == "max" or debiased else options.overall(noise_powers(state, norm))
 
-    value, cautions, later = (
-        options.overall(powers),
-        _cautions(state, debiased),
-        (Later(floor), Later(shown), Later(parts)),
-    )
+    later = Later(floor), Later(shown), Later(parts)
+    value, cautions = options.overall(powers), _cautions(state, debiased)
     return Estimate("binned_error", title, value, state.n, interval, *later, cautions)  # type: ignore[arg-type]
 
 
