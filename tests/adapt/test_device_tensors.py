@@ -15,7 +15,9 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from calibrant.adapt import batch, losses  # noqa: E402
 from calibrant.estimate import canonical, skce  # noqa: E402
+from calibrant.kernels.fit import device_temperature  # noqa: E402
 from calibrant.predictions import DevicePredictions, admit, device  # noqa: E402
+from calibrant.score.score import check_score  # noqa: E402
 
 N, K = 400, 12
 
@@ -52,19 +54,102 @@ def tensors(rows):
     return tuple(torch.tensor(each) for each in rows)
 
 
-def test_one_event_copies_its_own_columns(copied, rows):
+BINS = 15 * 4  # sums of rows, predictions, their squares and hits
+
+
+def same(found, expected):
+    assert (found.n, found.title, found.settings) == (expected.n, expected.title, expected.settings)
+    assert found.value == pytest.approx(expected.value, rel=1e-12)
+
+
+def test_bins_are_counted_there(copied, rows):
     labels, probs = tensors(rows)
-    assert cal.ece(labels, probs) == cal.ece(*rows)
-    assert copied.n == 3 * N  # labels, the top class, its probability
-    assert cal.ece(labels, probs, view="class 3") == cal.ece(*rows, view="class 3")
-    assert copied.n == 5 * N
-    assert cal.ece(rows[0], probs) == cal.ece(*rows)
+    for view, sums in (("top", BINS), ("class 3", BINS), ("classwise", K * BINS)):
+        before = copied.n
+        same(cal.ece(labels, probs, view=view), cal.ece(*rows, view=view))
+        assert copied.n == before + sums
+    same(cal.ece(rows[0], probs), cal.ece(*rows))
+    same(cal.classwise_error(labels, probs, norm=2), cal.classwise_error(*rows, norm=2))
+    same(
+        cal.ece(labels, probs, bins=cal.EqualWidth(10, closed="left")),
+        cal.ece(*rows, bins=cal.EqualWidth(10, closed="left")),
+    )
+
+
+def test_other_estimators_copy_the_event(copied, rows):
+    labels, probs = tensors(rows)
+    same(cal.sweep_error(labels, probs), cal.sweep_error(*rows))
+    assert copied.n == 2 * N  # the probability of the top class, and whether it was right
+    same(cal.ks_error(labels, probs, view="class 3"), cal.ks_error(*rows, view="class 3"))
+    assert copied.n == 4 * N
+
+
+@pytest.mark.parametrize("as_labels", [lambda y: y, lambda y: y.astype(bool), lambda y: y.astype(np.float32)])
+def test_one_column(copied, rng, as_labels):
+    probs = rng.random(N).astype(np.float32)
+    labels = as_labels((rng.random(N) < probs).astype(np.int64))
+    given = torch.tensor(labels), torch.tensor(probs)
+    for view in ("binary", "class 0"):
+        same(cal.ece(*given, view=view), cal.ece(labels, probs, view=view))
+    assert copied.n == 2 * BINS
+    same(cal.brier_score(*given), cal.brier_score(labels, probs))
+    same(cal.canonical_error(*given), cal.canonical_error(labels, probs))
+    same(cal.skce(*given), cal.skce(labels, probs))
+
+
+@pytest.mark.parametrize("name", ["brier", "log", "spherical", "ranked"])
+def test_scores_are_found_there(monkeypatch, copied, rows, name):
+    monkeypatch.setattr(device, "BLOCK_NUMBERS", 70 * K)
+    found = check_score(name).score
+    same(found(*tensors(rows), view="canonical"), found(*rows, view="canonical"))
+    many = [np.tile(each, (50, 1)[: each.ndim]) for each in rows]
+    before = copied.n
+    same(found(*map(torch.tensor, many)), found(*many))
+    if name != "log":  # its interval looks at every outcome that was possible
+        assert copied.n == before + 50 * N
+
+
+@pytest.mark.parametrize("name", ["probs", "logits"])
+@pytest.mark.parametrize("penalty", [None, 2.0])
+def test_temperature_is_fitted_there(monkeypatch, copied, rows, name, penalty):
+    labels, probs = rows[0], rows[1] + np.float32(1e-4)
+    probs /= probs.sum(axis=1, keepdims=True)
+    given = probs if name == "probs" else np.log(probs) + 3
+    monkeypatch.setattr(device_temperature, "BLOCK_NUMBERS", 70 * K)
+    expected = cal.Temperature(penalty=penalty).fit(labels, **{name: given})
+    found = cal.Temperature(penalty=penalty).fit(torch.tensor(labels), **{name: torch.tensor(given)})
+    assert copied.n == 2 * N  # labels, and what the penalty adds
+    assert found.temperature == pytest.approx(expected.temperature, rel=1e-5)
+    assert found.fit.loss == pytest.approx(expected.fit.loss, rel=1e-6)
+    assert found.fit.prevalence.tolist() == expected.fit.prevalence.tolist()
+    for more in ({"counts": np.arange(N) % 3 + 1}, {"weights": np.arange(N) % 3 + 0.5}):
+        expected = cal.Temperature(penalty=penalty).fit(labels, **{name: given}, **more)
+        found = cal.Temperature(penalty=penalty).fit(torch.tensor(labels), **{name: torch.tensor(given)}, **more)
+        assert found.temperature == pytest.approx(expected.temperature, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["probs", "logits"])
+def test_temperature_of_one_event_and_of_zeros(copied, rng, name):
+    probs = rng.random(N)
+    labels = (rng.random(N) < probs).astype(np.int64)
+    given = probs if name == "probs" else np.log(probs / (1 - probs))
+    found = cal.Temperature().fit(torch.tensor(labels), **{name: torch.tensor(given)})
+    assert found.temperature == pytest.approx(cal.Temperature().fit(labels, **{name: given}).temperature, rel=1e-9)
+    given[:3] = 0 if name == "probs" else 1e6
+    found = cal.Temperature().fit(torch.tensor(labels), **{name: torch.tensor(given)})
+    expected = cal.Temperature().fit(labels, **{name: given})
+    assert (found.temperature, found.fit.cautions) == (expected.temperature, expected.fit.cautions)
+    for recipe in (cal.Platt(), cal.maps.Identity()):
+        found, expected = (
+            recipe.fit(y, **{name: x}) for y, x in ((torch.tensor(labels), torch.tensor(given)), (labels, given))
+        )
+        assert found.parameters == expected.parameters
 
 
 def test_sums_over_pairs_copy_no_predictions(copied, rows):
     labels, probs = tensors(rows)
     found = cal.skce(labels, probs, bandwidth=0.4)
-    assert copied.n == N
+    assert copied.n == 0
     assert found.value == pytest.approx(cal.skce(*rows, bandwidth=0.4).value, rel=1e-9)
     counts = np.arange(N) % 3
     for given in ({"counts": counts}, {"weights": counts + 0.5}, {"kernel": "laplace", "estimator": "biased"}):
@@ -88,7 +173,7 @@ def test_answers_are_those_of_arrays(copied, rows, ask):
 def test_rows_are_copied_when_they_are_asked_for(copied, rows):
     found = admit(*tensors(rows))
     assert isinstance(found, DevicePredictions)
-    assert (found.n, found.n_classes, copied.n) == (N, K, N)
+    assert (found.n, found.n_classes, found.shape, found.precision, copied.n) == (N, K, (N, K), "float32", 0)
     some = found.rows(slice(10))
     np.testing.assert_array_equal(some.probs, rows[1][:10])
     assert copied.n == N + N * K
@@ -100,14 +185,14 @@ def test_half_precision(copied, rows, dtype):
     labels, logits = rows[0], torch.log(torch.tensor(rows[1]) + 1e-3)
     probs = torch.softmax(logits, dim=1).to(dtype)
     found = cal.ece(torch.tensor(labels), probs)
-    assert copied.n == 3 * N
-    assert found == cal.ece(labels, probs.float().numpy())
+    assert copied.n == BINS
+    same(found, cal.ece(labels, probs.float().numpy()))
 
 
 def test_one_hot_labels(copied, rows):
     one_hot = torch.nn.functional.one_hot(torch.tensor(rows[0]), K)
-    assert cal.ece(one_hot.float(), torch.tensor(rows[1])) == cal.ece(*rows)
-    assert copied.n == 3 * N
+    same(cal.ece(one_hot.float(), torch.tensor(rows[1])), cal.ece(*rows))
+    assert copied.n == BINS
 
 
 def changed(rows, **what):

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from calibrant.kernels.pairs import device_pairs, row_pairs
-from calibrant.kernels.pairs.row_pairs import loo_log_density, loo_rates, matrix_pair_sum
+from calibrant.kernels.pairs import device_pairs
+from calibrant.kernels.pairs.row_pairs import matrix_pair_sum
 from calibrant.kernels.sums import device_bins
 from calibrant.score.u_score import KERNELS
 
@@ -45,20 +45,6 @@ def test_pairs_of_near_rows_and_unlike_weights(rng, kind, bandwidth, device):
     found = device_pairs.pair_sum_on(device, p, errors, kind, bandwidth)
     in_float32 = 1e-3 if bandwidth < 1e-3 else 1e-5  # distances of 1e-5 have few digits left there
     assert found == pytest.approx(expected, rel=1e-12 if device == "cpu" else in_float32)
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_leave_one_out_rates_are_those_of_numpy(monkeypatch, rng, rows, device):
-    monkeypatch.setattr(device_pairs, "BLOCK_PAIRS", 5000)
-    p, labels = rows[0], np.eye(5)[rng.integers(0, 5, 700)]
-    weight = rng.integers(1, 4, 700).astype(float)
-    for one, other in zip(
-        loo_rates(p, labels, weight, 0.05), loo_rates(p, labels, weight, 0.05, None, device), strict=True
-    ):
-        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
-    at = np.array([3, 50, 699])
-    found = loo_log_density(p, weight, 0.05, at, None, device)
-    np.testing.assert_allclose(found, row_pairs.loo_log_density(p, weight, 0.05, at), rtol=1e-10)
 
 
 @pytest.mark.parametrize("device", DEVICES)

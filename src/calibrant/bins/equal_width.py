@@ -13,8 +13,9 @@ from calibrant.bins.binning import BinRule
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.rows.pooling import cut_squares, cut_sums, width_cuts
 from calibrant.kernels.sums.bin_sums import class_grid_sums, grid_index, grid_sums, rounded_down
+from calibrant.kernels.sums.device_bins import bin_sums
 from calibrant.methods import method
-from calibrant.predictions import Event, Predictions, StatePredictions
+from calibrant.predictions import DevicePredictions, Event, Predictions, StatePredictions
 from calibrant.problems import InputError
 from calibrant.state.bin_sums import BinSums, stacked
 from calibrant.state.state import State
@@ -104,6 +105,8 @@ class EqualWidth(BinRule):
         """The same for every class, in one pass over the matrix; a state's cells are added up."""
         if isinstance(predictions, StatePredictions):
             return self._coarser(predictions.state)
+        if (found := self.collect_on_device(predictions, "classwise")) is not None:
+            return found
         if self.n_bins > MOST_GRID_BINS:
             return stacked([self.collect_sorted(event) for event in predictions.class_events()], self)
         thresholds = self.thresholds(predictions.probs.dtype)
@@ -113,6 +116,14 @@ class EqualWidth(BinRule):
 
         squares = None if predictions.squares is None else sums(predictions.squares)
         return self.state_of(sums(predictions.weights), predictions.n, squares)
+
+    def collect_on_device(self, predictions: Predictions, view: str) -> BinSums | None:
+        """The same of rows on an accelerator, counted there; None for all others, and for rows that have weights."""
+        here = self.closed == "left" or self.n_bins > MOST_GRID_BINS or predictions.weights is not None
+        if here or not isinstance(predictions, DevicePredictions):
+            return None
+        given = (predictions.tensor, predictions.codes) if view == "classwise" else predictions.asked(view)
+        return self.state_of(bin_sums(*given, self.n_bins).cpu().numpy(), predictions.n)
 
     def state_of(self, sums: Floats, n: int, squares: Floats | None = None) -> BinSums:
         """Sums `(C, B, 4)` of n rows as the state of these bins."""

@@ -176,8 +176,12 @@ def _beside_all_rows(printed: Estimate, predictions: Predictions, view: Any) -> 
 
 def collect(predictions: Predictions, bins: Binning, view: Any = "auto") -> BinSums:
     """The additive state: per-bin sums, for the view's event or for each class."""
-    if predictions.view(view) == "classwise":
+    name = predictions.view(view)
+    if name == "classwise":
         return bins.collect_classes(predictions)
+    there = bins.collect_on_device(predictions, name) if isinstance(bins, EqualWidth) else None
+    if there is not None:
+        return there
     return bins.collect(predictions.event(view))
 
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import device_of
+from calibrant.arrays import device_of, to_numpy
 from calibrant.inputs import check_positive
+from calibrant.kernels.pairs.device_rates import loo_on, sorted_rows_on
 from calibrant.kernels.pairs.row_pairs import loo_log_density, loo_rates
 from calibrant.methods import estimator
 from calibrant.norms import Norm, check_norm, mean_power, norm_of_name, rooted
-from calibrant.predictions import Mass, Predictions, admit
+from calibrant.predictions import DevicePredictions, Mass, Predictions, admit, shares_on_device
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.u_score import share_rows
@@ -85,22 +86,41 @@ def canonical_error(
     predictions, device = admit(labels, probs, counts=counts, weights=weights), device_of(probs)
     norm = check_norm(norm)
     mass = predictions.mass or Mass(np.ones(len(predictions.labels)))
-    rows, truth, weight, unit = (x[mass.weights > 0] for x in (*share_rows(predictions), mass.weights, mass.unit))
+    counted = mass.weights > 0
+    rows, truth = (x if counted.all() else x[counted] for x in _shares(predictions, device))
+    weight, unit = mass.weights[counted], mass.unit[counted]
     if weight.sum() < 2:
         held = f"it holds {weight.sum():g}"
         raise InputError("labels", "must hold at least two rows: each is judged by the others", held)
     width = best_bandwidth(rows, weight, unit, device) if bandwidth is None else check_positive("bandwidth", bandwidth)
-    rates, _ = loo_rates(rows, truth, weight, width, unit, device)
-    value = rooted(_mean_power(np.abs(rates - rows), norm, weight), norm, root)
+    if device is None:
+        rates, _ = loo_rates(rows, truth, weight, width, unit)
+    else:
+        rates, _ = loo_on(device, rows, truth, weight, unit, width)
+    value = rooted(_mean_power(abs(rates - rows), norm, weight), norm, root)
     described = {"view": "canonical", "norm": norm, "bandwidth": width, "root": root}
     title = norm_of_name(norm, root) + "canonical CE"
     return Estimate("canonical_error", title, value, predictions.n, None, None, described, {}, _cautions(rows))
 
 
-def _mean_power(distance: Floats, norm: Norm, weight: Floats) -> float:
+def _shares(predictions: Predictions, device: str | None) -> tuple[Any, Any]:
+    """Predictions and labels as rows of shares; tensors where there is a device."""
+    if device is None:
+        return share_rows(predictions)
+    if isinstance(predictions, DevicePredictions):
+        return shares_on_device(predictions)
+    import torch
+
+    rows, truth = share_rows(predictions)
+    return torch.as_tensor(rows, device=device), torch.as_tensor(truth, device=device)
+
+
+def _mean_power(distance: Any, norm: Norm, weight: Floats) -> float:
+    """Of an array or a tensor; of each row one number is copied."""
     if norm == "max":
-        return mean_power(distance.max(axis=1), norm, weight)
-    return mean_power((distance**norm).sum(axis=1), 1, weight)
+        largest = distance.amax(dim=1) if hasattr(distance, "amax") else distance.max(axis=1)
+        return mean_power(to_numpy(largest, "probs"), norm, weight)
+    return mean_power(to_numpy((distance**norm).sum(axis=1), "probs"), 1, weight)
 
 
 def several_rows(predictions: Predictions) -> bool:
@@ -141,17 +161,23 @@ def _noise(predictions: Predictions, width: float) -> float:
     return float(np.mean([_mean_power(np.abs(one - rows), 1, times) for one in each]))
 
 
-def best_bandwidth(rows: Floats, weight: Floats, unit: Floats | None = None, device: str | None = None) -> float:
+def best_bandwidth(rows: Any, weight: Floats, unit: Floats | None = None, device: str | None = None) -> float:
     """The bandwidth of the grid with the largest leave-one-out likelihood; always one of the grid."""
-    at, share = judges(rows, weight)
-    densities = (loo_log_density(rows, weight, float(width), at, unit, device) for width in GRID)
+    at, share = judges(rows, weight, device)
+
+    def density(width: float) -> Floats:
+        if device is None:
+            return loo_log_density(rows, weight, width, at, unit)
+        return to_numpy(loo_on(device, rows, None, weight, unit, width, at)[1], "probs")
+
+    densities = (density(float(width)) for width in GRID)
     likelihood = [np.average(np.maximum(density, -1e6), weights=share) for density in densities]
     return float(GRID[int(np.argmax(likelihood))])
 
 
-def judges(rows: Floats, weight: Floats) -> tuple[Indices, Floats]:
+def judges(rows: Any, weight: Floats, device: str | None = None) -> tuple[Indices, Floats]:
     """All rows, or 500 evenly spread by weight over the sorted rows, so that neither order nor repetition matters."""
-    order = np.lexsort(rows.T[::-1])
+    order = np.lexsort(rows.T[::-1]) if device is None else to_numpy(sorted_rows_on(device, rows), "probs")
     if weight.sum() <= JUDGES:
         return order, weight[order]
     below = np.cumsum(weight[order])
@@ -159,6 +185,6 @@ def judges(rows: Floats, weight: Floats) -> tuple[Indices, Floats]:
     return order[np.searchsorted(below, ranks)], np.ones(JUDGES)
 
 
-def _cautions(rows: Floats) -> tuple[str, ...]:
+def _cautions(rows: Any) -> tuple[str, ...]:
     zeros = int((rows == 0).any(axis=1).sum())
     return (f"{zeros} rows hold a probability of 0, read as the smallest positive number",) if zeros else ()

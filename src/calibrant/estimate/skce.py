@@ -15,7 +15,7 @@ from calibrant.kernels.pairs.line_pairs import laplace_pair_sum, median_distance
 from calibrant.kernels.pairs.row_pairs import matrix_pair_sum
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.methods import ONE_EVENT, estimator
-from calibrant.predictions import DevicePredictions, Event, Predictions, admit
+from calibrant.predictions import DevicePredictions, Event, Predictions, admit, shares_on_device
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.score.u_score import KERNELS, Kernel, gaussian, share_rows
@@ -160,10 +160,8 @@ def _sums_on_device(predictions: DevicePredictions, kernel: str, width: float) -
     """The same of rows that lie on a device: only weights travel there, and sums back."""
     import torch
 
-    p = predictions.tensor.double()
-    labels = torch.as_tensor(predictions.labels.astype(np.int64), device=p.device)
-    error = torch.nn.functional.one_hot(labels, p.shape[1]) - p
-    once = np.ones(len(labels))
+    p, truth = shares_on_device(predictions)
+    error, once = truth - p, np.ones(len(p))
     w, own = (
         torch.as_tensor(once if each is None else each.astype(np.float64), device=p.device)
         for each in (predictions.weights, predictions.spread)

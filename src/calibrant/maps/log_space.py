@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.logits import log_probabilities, row_blocks, tamed, two_columns
-from calibrant.predictions import Predictions
+from calibrant.predictions import Predictions, on_device
 from calibrant.predictions.content import one_by_one
 from calibrant.problems import InputError
 from calibrant.results.constraints import BIG
@@ -152,7 +152,11 @@ def admit_fit(labels: Any, probs: Any, logits: Any, counts: Any, weights: Any) -
         if any(each is not None for each in (probs, logits, counts, weights)):
             raise InputError("labels", "is a Predictions and carries its own data", advice="Pass it alone")
         return labels
-    if given_of(probs, logits) == "logits":
+    name = given_of(probs, logits)
+    found = on_device(labels, probs if logits is None else logits, counts, weights, logits=logits is not None)
+    if found is not None:
+        return found
+    if name == "logits":
         return Predictions.from_logits(labels, logits, counts=counts, weights=weights)
     return Predictions.borrowed(labels, probs, counts=counts, weights=weights)
 

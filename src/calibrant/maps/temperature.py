@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from calibrant.arrays import to_numpy
 from calibrant.kernels.fit import inverse_temperature as kernel
+from calibrant.kernels.fit.device_temperature import label_gaps_on, predicted_gaps_on, slopes_on
 from calibrant.kernels.fit.newton import fit_mixture
 from calibrant.kernels.logits import class_log_odds, inside, probabilities, sigmoid, tamed, two_columns
 from calibrant.kernels.rows.keep_order import ranked_as
@@ -25,7 +27,7 @@ from calibrant.maps.log_space import (
     raw_or_log_columns,
     reading_of_zero,
 )
-from calibrant.predictions import Predictions
+from calibrant.predictions import DevicePredictions, Predictions
 from calibrant.problems import InputError
 from calibrant.results.constraints import Above, Holds, Like, Shape, SumsTo, Within
 from calibrant.types import Array, Floats
@@ -77,27 +79,47 @@ class Temperature(Recipe["TemperatureMap"]):
 
     def fit_predictions(self, predictions: Predictions) -> TemperatureMap:
         """The temperature that minimises the log score of these predictions."""
-        zero, cautions = reading_of_zero(predictions)
-        z = raw_or_log_columns(predictions, zero)
-        gaps, share = label_gaps(z, predictions), prior_share(predictions, self.penalty)
-        more = share * (predicted_gaps(z) - gaps) if share else np.zeros_like(gaps)
-        found = self._search(z, gaps + more, predictions.weights)
-        if found.at_bound == 2 and (z.max(axis=1) != z.min(axis=1)).any():  # saturated from the start
+        z, zero, cautions = _columns(predictions)
+        gaps_of, predicted, slopes = HERE if isinstance(z, np.ndarray) else THERE
+        gaps, share, weights = gaps_of(z, predictions), prior_share(predictions, self.penalty), predictions.weights
+        more = share * (predicted(z) - gaps) if share else 0 * gaps
+        found = self._search(slopes, z, gaps + more, weights)
+        if found.at_bound == 2 and _varies(z):  # saturated from the start
             found = replace(found, at_bound=3 if share else 1, log_beta=0.0 if share else -math.log(self.bounds[0]))
         cautions += temperature_cautions(found, self.bounds)
-        loss = found.loss + math.exp(found.log_beta) * float(np.average(more, weights=predictions.weights))
+        loss = found.loss + math.exp(found.log_beta) * float(np.average(to_numpy(more, "probs"), weights=weights))
         fit = Fit(predictions.n, max(loss, 0.0), found.converged, cautions)
         return TemperatureMap(predictions.classes, predictions.is_binary, fit, math.exp(-found.log_beta), zero)
 
-    def _search(self, z: Array, gaps: Floats, weights: Array | None) -> kernel.Found:
+    def _search(self, slopes: Callable[..., Any], z: Any, gaps: Any, weights: Array | None) -> kernel.Found:
         search = partial(kernel.search, coercive=self.penalty is not None)
         low, high = -math.log(self.bounds[1]), -math.log(self.bounds[0])
         start, every = 0.0, len(z) // SAMPLE_ROWS
         if every >= 8:
             few = slice(None, None, every)
-            rough = partial(kernel.slopes, z[few], gaps[few], None if weights is None else weights[few])
+            rough = partial(slopes, z[few], gaps[few], None if weights is None else weights[few])
             start = search(rough, 0.0, low, high, 1e-2).log_beta
-        return search(partial(kernel.slopes, z, gaps, weights), start, low, high, STEP[str(z.dtype)])
+        return search(partial(slopes, z, gaps, weights), start, low, high, STEP[str(z.dtype).removeprefix("torch.")])
+
+
+HERE = label_gaps, predicted_gaps, kernel.slopes
+THERE = label_gaps_on, predicted_gaps_on, slopes_on
+"""What the search needs, of arrays and of tensors on an accelerator."""
+
+
+def _columns(predictions: Predictions) -> tuple[Any, float, tuple[str, ...]]:
+    """Logits or ln p, an array or a tensor where the predictions lie; what 0 is read as; and a warning about that."""
+    there = predictions.log_columns() if isinstance(predictions, DevicePredictions) else None
+    if there is not None:
+        return there, 0.0, ()
+    zero, cautions = reading_of_zero(predictions)
+    return raw_or_log_columns(predictions, zero), zero, cautions
+
+
+def _varies(z: Any) -> bool:
+    """Are the logits of some row unlike?"""
+    most, least = (z.max(axis=1), z.min(axis=1)) if isinstance(z, np.ndarray) else (z.amax(dim=1), z.amin(dim=1))
+    return bool((most != least).any())
 
 
 @map_record

@@ -1,6 +1,6 @@
 """Predictions: what a model predicted and what was observed, and the yes/no questions (views) one can ask of them."""
 
-from calibrant.predictions.device import DevicePredictions, labels_on_device
+from calibrant.predictions.device import DevicePredictions, labels_on_device, on_device, shares_on_device
 from calibrant.predictions.door import StatePredictions, admit, as_predictions, cluster_kind, of_states, repeats_groups
 from calibrant.predictions.event import Event
 from calibrant.predictions.mass import Mass, check_mass
@@ -23,5 +23,7 @@ __all__ = [
     "cluster_kind",
     "labels_on_device",
     "of_states",
+    "on_device",
     "repeats_groups",
+    "shares_on_device",
 ]

@@ -2,32 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from calibrant.arrays import device_of, read_only, to_numpy
 from calibrant.inputs import LOW_PRECISION, ROW_SUM_TOLERANCE, FloatArray, floats
+from calibrant.kernels.logits import HUGE
 from calibrant.predictions.event import Event
 from calibrant.predictions.mass import check_mass
 from calibrant.predictions.predictions import Predictions
-from calibrant.types import Array
+from calibrant.types import Array, Floats
+
+BLOCK_NUMBERS = 1 << 26
+"""Probabilities scored at a time: 512 MB of float64."""
 
 
 class DevicePredictions(Predictions):
-    """Rows of probabilities on an accelerator with their labels, of which nothing is wrong."""
+    """Rows of probabilities or logits on an accelerator with their labels, of which nothing is wrong."""
 
-    __slots__ = ("tensor",)
+    __slots__ = ("_copied_labels", "_copied_logits", "_tensor", "codes", "given")
 
-    def __init__(self, codes: Array, tensor: Any, counts: Any, weights: Any) -> None:
-        self.tensor = tensor
-        self.classes, self.labels = tuple(range(tensor.shape[1])), codes
-        self._probs = self.logits = self.groups = self.index = self.source = None
-        self._weigh(check_mass(counts, weights, len(codes)))
+    def __init__(self, codes: Any, given: Any, counts: Any, weights: Any, *, logits: bool) -> None:
+        self.codes, self.given = codes, given
+        self._tensor = None if logits else given
+        self.classes = tuple(range(given.shape[1] if given.ndim == 2 else 2))
+        self._copied_labels = self._copied_logits = self._probs = self.groups = self.index = self.source = None
+        self._weigh(check_mass(counts, weights, len(given)))
+        for array in (self.weights, self.squares):
+            if array is not None:
+                read_only(array)
         self._events: dict[str, Event] = {}
-        self._hold(read_only)
 
-    is_binary = is_confidence = False
+    is_confidence = soft = False
+
+    @property
+    def tensor(self) -> Any:
+        """The probabilities there."""
+        if self._tensor is None:
+            z = self.logit_tensor
+            self._tensor = z.sigmoid() if z.ndim == 1 else z.softmax(dim=1)
+        return self._tensor
+
+    @property
+    def logit_tensor(self) -> Any:
+        """The logits there, half precision as float32; None where probabilities were given."""
+        return None if self._tensor is self.given else _wide(self.given)
+
+    @property
+    def labels(self) -> Array:  # type: ignore[override]
+        """The labels, copied on first use."""
+        if self._copied_labels is None:
+            few = self.codes.byte() if self.is_binary else self.codes.int()
+            self._copied_labels = read_only(to_numpy(few, "labels"))
+        return self._copied_labels
 
     @property
     def probs(self) -> FloatArray:
@@ -37,43 +66,116 @@ class DevicePredictions(Predictions):
         return self._probs
 
     @property
+    def logits(self) -> FloatArray | None:  # type: ignore[override]
+        """The logits if they were given, copied on first use."""
+        if self._copied_logits is None and self.logit_tensor is not None:
+            self._copied_logits = read_only(_copied(self.logit_tensor))
+        return self._copied_logits
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.given.shape)
+
+    @property
+    def precision(self) -> str:
+        return str(_wide(self.given).dtype).removeprefix("torch.")
+
+    @property
     def n(self) -> int:
         """Number of rows, repeated ones included."""
-        return len(self.labels) if self.counted is None else self.counted
+        return len(self.given) if self.counted is None else self.counted
+
+    @property
+    def is_binary(self) -> bool:
+        return bool(self.given.ndim == 1)
+
+    def asked(self, view: Any) -> tuple[Any, Any]:
+        """Probability and outcome of a view's yes/no question, as tensors.
+
+        Parameters
+        ----------
+        view
+            `binary`, `top`, or `class k`.
+        """
+        name, p = self.view(view), _wide(self.tensor)
+        if name == "top":
+            top = p.max(dim=1)  # the lowest class index wins a tie
+            return top.values, top.indices == self.codes
+        k = 1 if name == "binary" else self._class_index(name[6:])
+        hits = self.codes == k
+        return (p[:, k] if p.ndim == 2 else p if k else 1 - p), hits
+
+    def log_columns(self) -> Any:
+        """Logits or ln p, a tensor `(n, K)`; None where rows have weights, or a number is 0 or huge and needs care."""
+        import torch
+
+        z = self.logit_tensor
+        if self.weights is not None or (z is not None and bool(z.abs().max() > HUGE)):
+            return None
+        if z is not None:
+            return z if z.ndim == 2 else torch.stack([torch.zeros_like(z), z], dim=1)
+        p = _wide(self.tensor)
+        p = p if p.ndim == 2 else torch.stack([1 - p, p], dim=1)
+        return p.log() if bool((p > 0).all()) else None
+
+    def scored(self, score: Callable[[Any, Any], Any]) -> Floats:
+        """The score of each row; only these are copied.
+
+        Parameters
+        ----------
+        score
+            Takes rows of probabilities in float64 and class indices, and gives the scores.
+        """
+        import torch
+
+        few = max(1, BLOCK_NUMBERS // self.shape[1])
+        parts = zip(self.tensor.split(few), self.codes.split(few), strict=True)
+        return to_numpy(torch.cat([score(p.double(), y) for p, y in parts]), "probs")
 
     def _make_event(self, name: str) -> Event:
-        if name != "top" or self._probs is not None:
-            return super()._make_event(name)
-        most, top = self.tensor.max(dim=1)  # the lowest class index wins a tie
-        return self._asked(_copied(most), (_copied(top) == self.labels).view(np.uint8), name)
+        return self._event(name)
 
-    def _class_event(self, k: int, name: str) -> Event:
-        if self._probs is not None:
-            return super()._class_event(k, name)
-        return self._asked(_copied(self.tensor[:, k]), (self.labels == k).view(np.uint8), name)
+    def _class_event(self, k: int, name: str) -> Event:  # noqa: ARG002
+        return self._event(name)
+
+    def _event(self, name: str) -> Event:
+        p, hits = self.asked(name)
+        return self._asked(_copied(p), to_numpy(hits.byte(), "labels"), name)
 
     def _copy(self) -> Predictions:
         """A copy is of rows that are here."""
         other = object.__new__(Predictions)
-        other._probs = self.probs
+        other._probs = None if self.logits is not None else self.probs
         for name in (*self.held, *self.told):
-            setattr(other, name, getattr(self, name))
+            if name != "_probs":
+                setattr(other, name, getattr(self, name))
         other._events, other.source = {}, None
         return other
 
 
-def on_device(labels: Any, probs: Any, counts: Any, weights: Any) -> DevicePredictions | None:
-    """Predictions of a matrix on an accelerator, checked there.
+def on_device(
+    labels: Any, outputs: Any, counts: Any, weights: Any, *, logits: bool = False
+) -> DevicePredictions | None:
+    """Predictions whose probabilities or logits lie on an accelerator, checked there.
 
     None where there is anything to refuse, which the other checks name by its value and
     place; and of all other kinds of input.
     """
-    if device_of(probs) is None or probs.ndim != 2 or not all(map(_is_array, (labels, counts, weights))):
+    if device_of(outputs) is None or not all(map(_is_array, (labels, counts, weights))):
         return None
-    codes = labels_on_device(labels, probs.detach())
-    return (
-        None if codes is None else DevicePredictions(_copied(codes).astype(np.int32), probs.detach(), counts, weights)
-    )
+    codes = labels_on_device(labels, outputs.detach(), logits=logits)
+    if codes is None:
+        return None
+    return DevicePredictions(codes, outputs.detach(), counts, weights, logits=logits)
+
+
+def shares_on_device(predictions: DevicePredictions) -> tuple[Any, Any]:
+    """Probabilities and one-hot labels `(n, K)`, as tensors of float64 where the probabilities lie."""
+    import torch
+
+    p = predictions.tensor.double()
+    p = torch.stack([1 - p, p], dim=1) if p.ndim == 1 else p
+    return p, torch.nn.functional.one_hot(predictions.codes.long(), p.shape[1]).double()
 
 
 def labels_on_device(labels: Any, outputs: Any, *, logits: bool = False, soft: bool = False) -> Any:
@@ -136,11 +238,18 @@ def _codes(y: Any, outputs: Any) -> tuple[Any, Any]:
     classes = outputs.shape[1] if outputs.ndim == 2 else 2
     if y.ndim == 2 and y.shape == outputs.shape and not y.is_complex():
         return y.to(torch.uint8).argmax(dim=1), ((y == 0) | (y == 1)).all() & (y.sum(dim=1) == 1).all()
-    if y.ndim != 1 or len(y) != len(outputs) or y.is_floating_point() or y.is_complex():
+    if y.ndim != 1 or len(y) != len(outputs) or y.is_complex():
         return None, None
+    if y.is_floating_point():  # as losses of one event take them
+        return (y, ((y == 0) | (y == 1)).all()) if outputs.ndim == 1 else (None, None)
     return y, (y >= 0).all() & (y < classes).all()
 
 
-def _copied(values: Any) -> Array:
+def _wide(values: Any) -> Any:
+    """Half precision as float32."""
+    return values.float() if str(values.dtype).removeprefix("torch.") in LOW_PRECISION else values
+
+
+def _copied(values: Any) -> FloatArray:
     """A tensor here; half precision as float32."""
-    return floats(values, "probs") if values.is_floating_point() else to_numpy(values, "labels")
+    return floats(values, "probs")

@@ -244,6 +244,16 @@ class Predictions(Constructors, Views, Weighed, Rows):
         return self.probs if self.logits is None else self.logits
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """`(n,)` or `(n, K)`, of what the model gave."""
+        return self.outputs.shape
+
+    @property
+    def precision(self) -> str:
+        """`float32` or `float64`."""
+        return str(self.outputs.dtype)
+
+    @property
     def n(self) -> int:
         """Number of rows, repeated ones included and those of weight 0 left out; `len(labels)` are held."""
         return len(self.outputs) if self.counted is None else self.counted

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from calibrant.kernels.sums import device_scores
 from calibrant.kernels.sums.score_rows import squared_distances, squared_misses
 from calibrant.methods import method
 from calibrant.options import checked
@@ -31,7 +32,10 @@ class BrierScore(Score):
     name, title, infimum = "brier", "Brier score", 0.0
     rooted: ClassVar[bool] = True
     quick: ClassVar[Quick] = Quick(
-        labels=squared_distances, event=partial(squared_misses, 2.0), question=partial(squared_misses, 1.0)
+        labels=squared_distances,
+        event=partial(squared_misses, 2.0),
+        question=partial(squared_misses, 1.0),
+        tensors=device_scores.squared,
     )
 
     def of_labels(self, probs: Array, labels: Array) -> Floats:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant.kernels.logits import log_probabilities
+from calibrant.kernels.sums import device_scores
 from calibrant.kernels.sums.score_rows import label_surprises, surprises
 from calibrant.methods import method
 from calibrant.options import checked
@@ -39,7 +40,9 @@ class LogScore(Score):
     name, title, infimum = "log", "log score", 0.0
     reads_logits: ClassVar[bool] = True
     limited: ClassVar[bool] = False
-    quick: ClassVar[Quick] = Quick(labels=label_surprises, event=surprises, question=surprises)
+    quick: ClassVar[Quick] = Quick(
+        labels=label_surprises, event=surprises, question=surprises, tensors=device_scores.surprises
+    )
 
     def of_labels(self, probs: Array, labels: Array) -> Floats:
         """−ln of the probability of the label; infinite if that was 0."""

@@ -12,7 +12,7 @@ import numpy as np
 from calibrant.interval.mean import CACHED_ROWS, Moments, moments, moments_of, pooled, quick_moments
 from calibrant.kernels.compiled import COMPILE_FROM
 from calibrant.kernels.rows.blocks import BLOCK_ROWS, over_blocks
-from calibrant.predictions import Predictions
+from calibrant.predictions import DevicePredictions, Predictions
 from calibrant.types import Array, Floats
 
 if TYPE_CHECKING:
@@ -28,16 +28,20 @@ CACHED_NUMBERS, BLOCK_NUMBERS = 1 << 20, 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class Quick:
-    """A score's compiled loops: for labels, for an event as a problem of two classes, and for an event as one question."""
+    """A score's compiled loops: for labels, for an event as a problem of two classes, and for an event as one question;
+    and its formula for tensors."""
 
     labels: Kernel
     event: Kernel
     question: Kernel
+    tensors: Callable[[Any, Any], Any]
+    """of rows of probabilities and labels on an accelerator"""
 
 
 def score_moments(score: Score, predictions: Predictions, view: Any) -> Moments:
     """Mean and spread of the rows' scores."""
-    if predictions.squares is not None:
+    there = isinstance(predictions, DevicePredictions) and score.quick is not None and view == "canonical"
+    if predictions.squares is not None or (there and not predictions.is_binary):
         return moments_of(score.rows(predictions, view), predictions.weights, predictions.squares)
     return _swept((_class_side(score, predictions, view),))[0]
 

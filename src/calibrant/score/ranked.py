@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from calibrant.kernels.sums import device_scores
 from calibrant.kernels.sums.score_rows import ranked_distances, squared_misses
 from calibrant.methods import method
 from calibrant.options import checked
@@ -34,7 +35,10 @@ class RankedProbabilityScore(Score):
     name, title, infimum = "ranked", "ranked probability score", 0.0
     ordered: ClassVar[bool] = True
     quick: ClassVar[Quick] = Quick(
-        labels=ranked_distances, event=partial(squared_misses, 1.0), question=partial(squared_misses, 1.0)
+        labels=ranked_distances,
+        event=partial(squared_misses, 1.0),
+        question=partial(squared_misses, 1.0),
+        tensors=device_scores.ranked,
     )
 
     def of_labels(self, probs: Array, labels: Array) -> Floats:

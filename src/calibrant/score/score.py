@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +14,7 @@ import numpy as np
 from calibrant.inputs import check_level
 from calibrant.interval import ClusterMean, LimitedMean, Moments, cluster_mean
 from calibrant.methods import methods
-from calibrant.predictions import Event, Predictions, StatePredictions, admit, cluster_kind
+from calibrant.predictions import DevicePredictions, Event, Predictions, StatePredictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.results import Estimate
 from calibrant.results.later import Later
@@ -89,6 +90,8 @@ class Score(Rule):
             return self.of_question(predictions.event(view))
         if predictions.is_binary:
             return self.of_event(predictions.probs, predictions.labels)
+        if self.quick is not None and isinstance(predictions, DevicePredictions):
+            return predictions.scored(self.quick.tensors)
         if predictions.soft:
             return self.expected(predictions.probs, predictions.labels)
         return self.of_labels(np.ascontiguousarray(predictions.probs), predictions.labels)
@@ -188,7 +191,7 @@ class Score(Rule):
     @staticmethod
     def _few_rows(predictions: Predictions) -> bool:
         """Are there so few rows that the interval takes far longer than the mean?"""
-        return not isinstance(predictions, StatePredictions) and predictions.outputs.size <= LATER_UP_TO
+        return not isinstance(predictions, StatePredictions) and math.prod(predictions.shape) <= LATER_UP_TO
 
     def _later(self, kept: Predictions, seen: Moments, view: Any, level: float) -> tuple[Later, Later]:
         """Interval and warnings, found when one of them is first read."""

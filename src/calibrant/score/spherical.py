@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from calibrant.kernels.sums import device_scores
 from calibrant.kernels.sums.score_rows import angles, label_angles
 from calibrant.methods import method
 from calibrant.options import checked
@@ -27,7 +28,7 @@ class SphericalScore(Score):
     """
 
     name, title, infimum = "spherical", "spherical score", 0.0
-    quick: ClassVar[Quick] = Quick(labels=label_angles, event=angles, question=angles)
+    quick: ClassVar[Quick] = Quick(labels=label_angles, event=angles, question=angles, tensors=device_scores.angles)
 
     def of_labels(self, probs: Array, labels: Array) -> Floats:
         """With r = ‖p‖₂, (r² − p_y²) / (r(r + p_y)), so that little is lost near a certain and right answer."""

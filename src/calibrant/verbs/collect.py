@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
-import numpy as np
-
 from calibrant.bins import EqualWidth
 from calibrant.inputs import check_count
 from calibrant.kernels.rows.buckets import worth_buckets
@@ -99,10 +97,9 @@ def collect(
         grid = EqualWidth(n_cells).collect_classes(predictions)
         rules = {name: each.function() for name, each in methods("score").items()}
         scores = {name: score_sums(rule, predictions) for name, rule in rules.items()}
-    precision = "float32" if predictions.outputs.dtype == np.float32 else "float64"
     named = part if part is not None else uuid4().hex[:12]
     facts = predictions.n, predictions.classes, predictions.is_binary
-    return State(*facts, tables, grid, scores, (named,), precision, max_distinct)
+    return State(*facts, tables, grid, scores, (named,), predictions.precision, max_distinct)
 
 
 def take_in(state: State, predictions: Predictions) -> None:

@@ -13,8 +13,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from calibrant.progress import Report, reported
 from calibrant.types import Floats, Indices
 
@@ -131,42 +129,6 @@ def distinct_on(device: str, rows: Any) -> tuple[Any, Indices]:
 
     found, inverse = torch.unique(torch.as_tensor(rows, device=device).double(), dim=0, return_inverse=True)
     return found, inverse.cpu().numpy()
-
-
-def loo_tiles_on(
-    device: str, logs: Floats, scaled: Floats, offset: Floats, own: Floats, labels: Floats | None, at: Indices
-) -> tuple[Floats, Floats, Floats]:
-    """Sums of exp(logs_i·scaled_j + offset_j − top_i) over all rows j, `own_i` added for j = i.
-
-    Returns the sums, the tops, and the means of the labels with these weights, if there are labels.
-
-    Parameters
-    ----------
-    device
-        The accelerator.
-    logs, scaled, offset, own
-        As in `row_pairs`.
-    labels
-        Shares of the classes, `(n, K)`, or None.
-    at
-        The rows i.
-    """
-    import torch
-
-    x, y, beside, itself = (torch.as_tensor(each, device=device) for each in (logs, scaled, offset, own))
-    shares = None if labels is None else torch.as_tensor(labels, dtype=torch.float64, device=device)
-    chosen, masses, tops, rates = torch.as_tensor(at, device=device), [], [], []
-    for i in chosen.split(max(1, BLOCK_PAIRS // len(logs))):
-        log_kernel = torch.addmm(beside, x[i], y.T)
-        log_kernel[torch.arange(len(i), device=device), i] += itself[i]
-        top = log_kernel.amax(dim=1)
-        weight = log_kernel.sub_(top[:, None]).exp_()
-        masses.append(weight.sum(dim=1))
-        tops.append(top)
-        if shares is not None:
-            rates.append(weight @ shares / masses[-1][:, None])
-    joined = [torch.cat(each).cpu().numpy() for each in (masses, tops)]
-    return joined[0], joined[1], torch.cat(rates).cpu().numpy() if rates else np.empty(0)
 
 
 def _power(k: int) -> int:

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.compiled import compiled
-from calibrant.kernels.pairs.device_pairs import loo_tiles_on
 from calibrant.kernels.rows.blocks import added_over_blocks, over_blocks
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.types import Floats, Indices
@@ -137,14 +136,12 @@ def loo_rates(
     weight: Floats,
     bandwidth: float,
     unit: Floats | None = None,
-    device: str | None = None,
 ) -> tuple[Floats, Floats]:
     """Ê[y | f_i] without row i, `(n, K)`, and ln of the kernel density at f_i without row i.
 
-    `weight` is that of all copies of a row, `unit` that of one, by default 1. `device`
-    is the accelerator to use.
+    `weight` is that of all copies of a row, `unit` that of one, by default 1.
     """
-    return _tiles(rows, labels, weight, unit, bandwidth, np.arange(len(rows)), device)
+    return _tiles(rows, labels, weight, unit, bandwidth, np.arange(len(rows)))
 
 
 def loo_log_density(
@@ -153,10 +150,9 @@ def loo_log_density(
     bandwidth: float,
     at: Indices,
     unit: Floats | None = None,
-    device: str | None = None,
 ) -> Floats:
     """ln of the leave-one-out density at some rows."""
-    return _tiles(rows, None, weight, unit, bandwidth, at, device)[1]
+    return _tiles(rows, None, weight, unit, bandwidth, at)[1]
 
 
 def _tiles(
@@ -166,7 +162,6 @@ def _tiles(
     unit: Floats | None,
     bandwidth: float,
     at: Indices,
-    device: str | None = None,
 ) -> tuple[Floats, Floats]:
     from scipy.special import gammaln
 
@@ -181,10 +176,6 @@ def _tiles(
     with np.errstate(divide="ignore"):  # a row leaves its other copies
         left = weight - unit
         own = np.log(np.where(left > ROUNDING * weight, left, 0.0)) - np.log(weight)
-    if device is not None:
-        masses, tops, found = loo_tiles_on(device, logs, scaled, offset, own, labels, at)
-        return found, np.log(masses) + tops - np.log(others[at])
-
     rates, densities = [], []
     step = max(1, TILE_ENTRIES // len(rows))
     for start in range(0, len(at), step):

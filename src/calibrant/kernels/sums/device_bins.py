@@ -22,8 +22,8 @@ COLUMNS, UNROLL = 128, 2
 PROGRAMS = 528
 """Four for each multiprocessor of an H200; more make the sums at the end longer."""
 
-LANES, LINES, SHORT_PROGRAMS = 64, 2, 4224
-"""The same of many classes: columns of a program of one warp, lines that it reads at once, and programs."""
+LANES, LINES, SHORT_PROGRAMS, STAGES = 64, 2, 4224, 3
+"""The same of many classes: columns of a program of one warp, lines that it reads at once, programs, and reads under way."""
 
 MOST_BINS = 32
 """Edges whose sums fit into the registers of a lane."""
@@ -104,13 +104,15 @@ def _fused(p: Any, hits: Any, n_bins: int) -> Any:
     """The same by the Triton kernel; None where it does not apply."""
     kernel = fused_kernel()
     several = p.ndim == 2 and p.shape[1] > 1
-    if kernel is None or n_bins > MOST_BINS or (several and hits.ndim == 2):
+    if kernel is None or (several and hits.ndim == 2):
         return None
     import torch
 
     flat, y = p.contiguous(), (hits.long() if several else hits.reshape(-1).contiguous())
     if several and p.shape[1] > n_bins:
         return _many_classes(flat, y, n_bins)
+    if n_bins > MOST_BINS:
+        return None
     if y.dtype == torch.bool:
         y = y.view(torch.uint8)
     width = flat.shape[1] if several else COLUMNS
@@ -140,7 +142,7 @@ def _many_classes(p: Any, y: Any, n_bins: int) -> Any:
     splits = max(1, min(SHORT_PROGRAMS // blocks, n // 4))
     out = torch.zeros(width, n_bins, 4, dtype=torch.float64, device=p.device)
     edges = _edges_on(p.device, n_bins, n_bins + 1)
-    many_classes_kernel()[(blocks, splits)](p, y, edges, out, n, width, n_bins, LANES, LINES, num_warps=1)
+    many_classes_kernel()[(blocks, splits)](p, y, edges, out, n, width, n_bins, LANES, LINES, STAGES, num_warps=1)
     return out
 
 
@@ -167,7 +169,10 @@ def many_classes_kernel() -> Any:
         return found + tl.where(x > tl.load(edges + found + 1, mask=mask, other=2.0), 1, 0)
 
     @triton.jit
-    def many_classes(p, y, edges, out, n, width, n_bins: tl.constexpr, lanes: tl.constexpr, at_once: tl.constexpr):
+    def many_classes(
+        p, y, edges, out, n,
+        width: tl.constexpr, n_bins: tl.constexpr, lanes: tl.constexpr, at_once: tl.constexpr, stages: tl.constexpr,
+    ):  # fmt: skip
         """out[class, bin] = Σ1, Σp, Σp², Σy; programs share the lines of a block of classes, and then the labels."""
         at = tl.program_id(0) * lanes + tl.arange(0, lanes)
         split, splits, inside = tl.program_id(1), tl.num_programs(1), at < width
@@ -178,7 +183,7 @@ def many_classes_kernel() -> Any:
         count = tl.zeros((at_once, lanes), dtype=tl.float32)
         total = tl.zeros((at_once, lanes), dtype=tl.float32)
         square = tl.zeros((at_once, lanes), dtype=tl.float32)
-        for start in range(first, last, at_once):
+        for start in tl.range(first, last, at_once, num_stages=stages):
             line = start + tl.arange(0, at_once)
             there = (line < last)[:, None] & inside[None, :]
             x = tl.load(p + line.to(tl.int64)[:, None] * width + at[None, :], mask=there, other=0.0)
