@@ -94,16 +94,16 @@ def _fused(logs: Any, scaled: Any, offset: Any, own: Any, shares: Any, chosen: A
 
     (n, k), m, device = logs.shape, len(chosen), logs.device
     classes = 0 if shares is None else k
-    width = max(16, 1 << classes.bit_length())
+    depth, width = max(16, 1 << (k - 1).bit_length()), max(16, 1 << classes.bit_length())
     beside = torch.zeros(n, width, dtype=torch.float32, device=device)
     beside[:, classes] = 1
     if shares is not None:
         beside[:, :k] = shares
     top = torch.empty(m, dtype=torch.float64, device=device)
     sums = torch.empty(m, width, dtype=torch.float64, device=device)
-    given = (logs[chosen] * LOG2E).T.contiguous(), scaled.T.contiguous(), offset * LOG2E, (own * LOG2E)[chosen]
-    grid = (-(-m // ROWS),)
-    fused_kernel()[grid](*given, beside, chosen, top, sums, m, n, k, width, ROWS, COLUMNS, num_warps=WARPS)
+    x, y = (torch.nn.functional.pad(each, (0, depth - k)) for each in (logs[chosen] * LOG2E, scaled))
+    given = x, y, offset * LOG2E, (own * LOG2E)[chosen], beside, chosen, top, sums
+    fused_kernel()[(-(-m // ROWS),)](*given, m, n, depth, width, ROWS, COLUMNS, num_warps=WARPS)
     return sums[:, classes], top / LOG2E, sums[:, :classes]
 
 
@@ -119,13 +119,14 @@ def fused_kernel() -> Any:
     @triton.jit
     def rates(
         logs, scaled, offset, own, beside, chosen, top_out, sums_out, m, n,
-        k: tl.constexpr, width: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
+        depth: tl.constexpr, width: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr,
     ):  # fmt: skip
         """A tile of rows against all others: the largest log kernel, and Σ_j 2^(log kernel − largest)·beside_j."""
         i = tl.program_id(0) * rows + tl.arange(0, rows)
-        there, inside = i < m, tl.arange(0, width)
+        there, deep, inside = i < m, tl.arange(0, depth), tl.arange(0, width)
         row = tl.load(chosen + i, mask=there, other=-1)
         itself = tl.load(own + i, mask=there, other=0.0)
+        x = tl.load(logs + i[:, None] * depth + deep[None, :], mask=there[:, None], other=0.0)
         top = tl.full((rows,), -1e300, dtype=tl.float64)
         sums = tl.zeros((rows, width), dtype=tl.float64)
         for start in range(0, n, columns):
