@@ -1,9 +1,9 @@
 """Kernel estimates of the truth at each row from all others, on an accelerator: the sums of `row_pairs.loo_rates` there.
 
-With Triton one fused kernel: a tile of rows meets all others, logarithms of the kernel in
-float64, which they need as they are large and nearly cancel; weights relative to the
-largest so far in float32, and their products with the labels on the tensor cores from
-three parts of each number; sums of tiles in float64. Without Triton the same in blocks of
+With Triton one fused kernel: a tile of rows meets all others, logarithms of the kernel as
+products of float64, which they need as they are large and nearly cancel; weights relative
+to the largest so far in float32, and their products with the labels on the tensor cores,
+each number in parts that keep its digits; sums of tiles in float64. Without Triton the same in blocks of
 torch operations, in float64. O(n) memory in both.
 """
 
@@ -132,13 +132,8 @@ def fused_kernel() -> Any:
         for start in range(0, n, columns):
             j = start + tl.arange(0, columns)
             real = j < n
-            z = (
-                tl.zeros((rows, columns), dtype=tl.float64)
-                + tl.load(offset + j, mask=real, other=float("-inf"))[None, :]
-            )
-            for c in tl.static_range(k):
-                x = tl.load(logs + c * m + i, mask=there, other=0.0)
-                z += x[:, None] * tl.load(scaled + c * n + j, mask=real, other=0.0)[None, :]
+            y = tl.load(scaled + j[None, :] * depth + deep[:, None], mask=real[None, :], other=0.0)
+            z = tl.dot(x, y, out_dtype=tl.float64) + tl.load(offset + j, mask=real, other=float("-inf"))[None, :]
             if (tl.min(row, axis=0) < start + columns) & (tl.max(row, axis=0) >= start):
                 z += tl.where(row[:, None] == j[None, :], itself[:, None], 0.0)
             largest = tl.maximum(top, tl.max(z, axis=1))
