@@ -111,10 +111,11 @@ def bins() -> list[str]:
         there = torch.empty_like(p)
         floor, size = in_a_row(lambda p=p, there=there: there.copy_(p)) / 2, f"{n:,} × {k}"
         lines.append(f"| copy, half of it: reading alone | {size} | | {floor:.4f} | 100 % |")
+        meter = Meter("top" if k > 1 else "binary").cuda()
         for name, call in (
             ("sums of bins", lambda y=y, p=p: device_bins.bin_sums(p, y, 15)),
             ("scatter in torch", lambda y=y, p=p: device_bins._scattered(p, y, 15)),
-            ("`Meter.update`", lambda y=y, p=p, k=k: Meter("top" if k > 1 else "binary").cuda().update(y, p)),
+            ("`Meter.update`", lambda y=y, p=p, meter=meter: meter.update(y, p)),
             ("`ece`, top or event", lambda y=y, p=p: cal.ece(y, p)),
             *([("`classwise_error`", lambda y=y, p=p: cal.classwise_error(y, p))] if k > 1 else ()),
         ):

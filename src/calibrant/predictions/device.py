@@ -28,7 +28,9 @@ class DevicePredictions(Predictions):
         self.codes, self.given = codes, given
         self._tensor = None if logits else given
         self.classes = tuple(range(given.shape[1] if given.ndim == 2 else 2))
-        self._copied_labels = self._copied_logits = self._probs = self.groups = self.index = self.source = None
+        self._copied_labels: Array | None = None
+        self._copied_logits: FloatArray | None = None
+        self._probs = self.groups = self.index = self.source = None
         self._weigh(check_mass(counts, weights, len(given)))
         for array in (self.weights, self.squares):
             if array is not None:
@@ -209,7 +211,7 @@ def labels_on_device(labels: Any, outputs: Any, *, logits: bool = False, soft: b
     found, right = (y, _are_shares(y)) if soft and y.shape == outputs.shape else _codes(y, outputs)
     if found is None:
         return None
-    sound = torch.isfinite(outputs).all() if logits else _are_shares(outputs)
+    sound = torch.isfinite(torch.stack(list(outputs.aminmax()))).all() if logits else _are_shares(outputs)
     return found if bool(right & sound) else None
 
 
@@ -222,7 +224,8 @@ def _are_shares(p: Any) -> Any:
     """Do all entries lie in [0, 1] and all rows sum to 1, as `check_matrix` would have them?"""
     import torch
 
-    inside = (p >= 0).all() & (p <= 1).all()  # NaN is neither
+    ends = p.aminmax()  # NaN is both if there is one
+    inside = (ends.min >= 0) & (ends.max <= 1)
     if p.ndim == 1:
         return inside
     tolerance = ROW_SUM_TOLERANCE
@@ -242,7 +245,8 @@ def _codes(y: Any, outputs: Any) -> tuple[Any, Any]:
         return None, None
     if y.is_floating_point():  # as losses of one event take them
         return (y, ((y == 0) | (y == 1)).all()) if outputs.ndim == 1 else (None, None)
-    return y, (y >= 0).all() & (y < classes).all()
+    ends = (y.byte() if y.dtype == torch.bool else y).aminmax()
+    return y, (ends.min >= 0) & (ends.max < classes)
 
 
 def _wide(values: Any) -> Any:

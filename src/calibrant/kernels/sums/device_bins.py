@@ -2,7 +2,7 @@
 
 With Triton, of one event or few classes each lane keeps its own sums of all that lies
 above each edge: no index, no scatter, no atomics; bins are differences of these sums,
-which are added up in float64. Of more classes than bins most predictions lie in the first
+which are added up in float64. Of one event a number counts both rows and hits. Of more classes than bins most predictions lie in the first
 bin, since they sum to one: a lane keeps the sums of that bin, and the few others are added
 in float64 where they belong. Without Triton, a scatter of torch operations.
 """
@@ -16,11 +16,14 @@ import numpy as np
 
 from calibrant.types import Floats
 
-COLUMNS, UNROLL = 128, 2
-"""Lanes of a program, and rows that it reads at once; measured on an H200."""
+COLUMNS, UNROLL, PROGRAMS = 128, 2, 528
+"""Of few classes: columns of a program, lines that it reads at once, and programs; measured on an H200."""
 
-PROGRAMS = 528
-"""Four for each multiprocessor of an H200; more make the sums at the end longer."""
+ONE_LANES, ONE_UNROLL, ONE_PROGRAMS, ONE_WARPS = 64, 4, 1056, 2
+"""The same of one event."""
+
+HIT = 1 << 12
+"""A row counts 1, and a hit so much more: in float32 a lane can take in this many rows, less one."""
 
 LANES, LINES, SHORT_PROGRAMS, STAGES = 64, 2, 4224, 3
 """The same of many classes: columns of a program of one warp, lines that it reads at once, programs, and reads under way."""
@@ -111,26 +114,40 @@ def _fused(p: Any, hits: Any, n_bins: int) -> Any:
     flat, y = p.contiguous(), (hits.long() if several else hits.reshape(-1).contiguous())
     if several and p.shape[1] > n_bins:
         return _many_classes(flat, y, n_bins)
-    if n_bins > MOST_BINS:
+    if n_bins > MOST_BINS or (not several and y.is_floating_point()):
         return None
-    if y.dtype == torch.bool:
-        y = y.view(torch.uint8)
-    width = flat.shape[1] if several else COLUMNS
-    lines, blocks, padded = -(-flat.numel() // width), -(-width // COLUMNS), max(16, 1 << (n_bins - 1).bit_length())
-    splits = max(1, min(PROGRAMS // blocks, lines // UNROLL))
-    out = torch.zeros(splits, 4, padded, blocks * COLUMNS, dtype=torch.float32, device=p.device)
-    sizes = flat.numel(), width, lines, blocks * COLUMNS, padded
+    padded = max(16, 1 << (n_bins - 1).bit_length())
     edges = _edges_on(p.device, n_bins, padded)
-    kernel[(blocks, splits)](flat, y, edges, out, *sizes, not several, True, COLUMNS, UNROLL)
-    above = out.sum(dim=0, dtype=torch.float64)[:, :n_bins, :width]
-    above = above if several else above.sum(dim=-1, keepdim=True)
+    if not several:
+        return _one_event(flat, y.view(torch.uint8) if y.dtype == torch.bool else y, edges)[None, :n_bins]
+    lines, width = flat.shape
+    blocks = -(-width // COLUMNS)
+    splits = max(1, min(PROGRAMS // blocks, lines // UNROLL))
+    out = torch.zeros(splits, 3, padded, blocks * COLUMNS, dtype=torch.float32, device=p.device)
+    kernel[(blocks, splits)](flat, edges, out, width, lines, blocks * COLUMNS, padded, COLUMNS, UNROLL)
+    above = out.sum(dim=0, dtype=torch.float64)[:, :n_bins, :width].permute(2, 1, 0)
+    chosen = flat.gather(1, y[:, None])[:, 0]
+    hits = torch.bincount(y * n_bins + _index(chosen, n_bins), minlength=width * n_bins).reshape(width, -1, 1)
+    return torch.cat([_between(above), hits], dim=2)
+
+
+def _between(above: Any) -> Any:
+    """Sums of bins `(C, B, m)` from those above their lower edges."""
     sums = above.clone()
     sums[:, :-1] -= above[:, 1:]
-    sums = sums.permute(2, 1, 0).contiguous()
-    if several:
-        chosen = flat.gather(1, y[:, None])[:, 0]
-        sums[..., 3] = torch.bincount(y * n_bins + _index(chosen, n_bins), minlength=width * n_bins).reshape(width, -1)
     return sums
+
+
+def _one_event(p: Any, y: Any, edges: Any) -> Any:
+    """The same of one event, `(bins, 4)`, with empty bins behind."""
+    import torch
+
+    n = p.numel()
+    splits = max(ONE_PROGRAMS, -(-n // (ONE_LANES * (HIT - 1))))
+    out = torch.empty(splits, len(edges), 4, dtype=torch.float64, device=p.device)
+    sizes = n, -(-n // ONE_LANES), len(edges), ONE_LANES, ONE_UNROLL, HIT
+    one_event_kernel()[(splits,)](p, y, edges, out, *sizes, num_warps=ONE_WARPS)
+    return _between(out.sum(dim=0)[None])[0]
 
 
 def _many_classes(p: Any, y: Any, n_bins: int) -> Any:
@@ -225,10 +242,9 @@ def fused_kernel() -> Any:
 
     @triton.jit
     def above_edges(
-        p, y, edges, out, n, width, lines, out_width,
-        padded: tl.constexpr, own: tl.constexpr, squares: tl.constexpr, columns: tl.constexpr, unroll: tl.constexpr,
+        p, edges, out, width, lines, out_width, padded: tl.constexpr, columns: tl.constexpr, unroll: tl.constexpr
     ):  # fmt: skip
-        """out[split, :, b, column] = Σ1, Σp, Σp², Σy of the lines of a split above edge b, the first below all."""
+        """out[split, :, b, column] = Σ1, Σp, Σp² of the lines of a split above edge b, the first below all."""
         at = tl.program_id(0) * columns + tl.arange(0, columns)
         split, splits = tl.program_id(1), tl.num_programs(1)
         bins = tl.arange(0, padded)
@@ -239,28 +255,61 @@ def fused_kernel() -> Any:
         count = tl.zeros((padded, columns), dtype=tl.float32)
         total = tl.zeros((padded, columns), dtype=tl.float32)
         square = tl.zeros((padded, columns), dtype=tl.float32)
-        hit = tl.zeros((padded, columns), dtype=tl.float32)
         for start in range(first, last, unroll):
             for step in tl.static_range(unroll):
                 line = start + step
-                place = line.to(tl.int64) * width + at
-                inside = (at < width) & (place < n) & (line < last)
-                x = tl.load(p + place, mask=inside, other=-2.0)[None, :]
+                inside = (at < width) & (line < last)
+                x = tl.load(p + line.to(tl.int64) * width + at, mask=inside, other=-2.0)[None, :]
                 above = x > edge
                 count += tl.where(above, 1.0, 0.0)
                 total += tl.where(above, x, 0.0)
-                if squares:
-                    square += tl.where(above, x * x, 0.0)
-                if own:
-                    happened = tl.load(y + place, mask=inside, other=0).to(tl.float32)[None, :]
-                    hit += tl.where(above, happened, 0.0)
+                square += tl.where(above, x * x, 0.0)
         size = padded * out_width
-        base = out + split * 4 * size + bins[:, None] * out_width + at[None, :]
+        base = out + split * 3 * size + bins[:, None] * out_width + at[None, :]
         tl.store(base, count)
         tl.store(base + size, total)
-        if squares:
-            tl.store(base + 2 * size, square)
-        if own:
-            tl.store(base + 3 * size, hit)
+        tl.store(base + 2 * size, square)
 
     return above_edges
+
+
+@cache
+def one_event_kernel() -> Any:
+    """The Triton kernel of one event."""
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def one_event(
+        p, y, edges, out, n, lines,
+        padded: tl.constexpr, lanes: tl.constexpr, unroll: tl.constexpr, hit: tl.constexpr,
+    ):  # fmt: skip
+        """out[split, b] = Σ1, Σp, Σp², Σy of the rows of a split above edge b, the first below all."""
+        split, splits = tl.program_id(0), tl.num_programs(0)
+        lane, bins = tl.arange(0, lanes), tl.arange(0, padded)
+        edge = tl.load(edges + bins)[:, None]
+        per = (lines + splits - 1) // splits
+        first = split * per
+        last = tl.minimum(first + per, lines)
+        count = tl.zeros((padded, lanes), dtype=tl.float32)
+        total = tl.zeros((padded, lanes), dtype=tl.float32)
+        square = tl.zeros((padded, lanes), dtype=tl.float32)
+        for start in range(first, last, unroll):
+            for step in tl.static_range(unroll):
+                line = start + step
+                place = line.to(tl.int64) * lanes + lane
+                inside = (place < n) & (line < last)
+                x = tl.load(p + place, mask=inside, other=-2.0)
+                happened = tl.load(y + place, mask=inside, other=0).to(tl.float32)
+                above = (x[None, :] > edge).to(tl.float32)
+                count += above * (1.0 + hit * happened)[None, :]
+                total += above * x[None, :]
+                square += above * (x * x)[None, :]
+        hits = tl.floor(count / hit)
+        base = out + (split * padded + bins) * 4
+        tl.store(base, tl.sum((count - hit * hits).to(tl.float64), axis=1))
+        tl.store(base + 1, tl.sum(total.to(tl.float64), axis=1))
+        tl.store(base + 2, tl.sum(square.to(tl.float64), axis=1))
+        tl.store(base + 3, tl.sum(hits.to(tl.float64), axis=1))
+
+    return one_event
