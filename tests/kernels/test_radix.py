@@ -16,11 +16,13 @@ def keys_of(probs, outcomes):
     return ((probs.astype(np.float64) + 0).view(np.uint64) << np.uint64(1)) | outcomes
 
 
-@pytest.fixture(params=[False, True], ids=["compiled", "plain"])
+@pytest.fixture(params=["compiled", "plain", "numpy"])
 def either(request, monkeypatch):
-    """The compiled loops, and the Python they are made of."""
-    if request.param:
-        for name in ("bucket_counts", "scatter", "sort_buckets"):
+    """The compiled loops, the Python they are made of, and NumPy's sort."""
+    sort = {"compiled": buckets.sort_buckets, "plain": buckets.sort_buckets.plain, "numpy": buckets.sort_stretch}
+    monkeypatch.setattr(buckets, "sorting", lambda *_: sort[request.param])
+    if request.param == "plain":
+        for name in ("count_buckets", "scatter"):
             monkeypatch.setattr(buckets, name, getattr(buckets, name).plain)
 
 

@@ -74,7 +74,7 @@ def test_heights_are_those_of_a_general_optimiser(rng, space, loss, rising):
     w, s = cells.weight[:, 0], cells.hits[:, 0]
     t = cells.t[np.linspace(0, len(cells.t) - 1, 6).astype(int)]
     start = np.clip(t, *which.ends)
-    h, best = fit_heights.plain(cells.x, w, s, t, start, which, RIDGE, 60)
+    h, best = fit_heights(cells.x, w, s, t, start, which, RIDGE, 60, fast=False)
     rules = [LinearConstraint(np.diff(np.eye(6), axis=0), 0, np.inf)] if rising else []
     rest = {"bounds": None if which.logit else [which.ends] * 6, "constraints": rules, "method": "SLSQP"}
     peer = minimize(objective, start, (cells, w, s, t, which), options={"ftol": 1e-12, "maxiter": 500}, **rest)
@@ -91,11 +91,11 @@ def test_compiled_loops_are_the_python_they_are_made_of(rng, space, loss):
     w, s = cells.weight[:, 0], cells.hits[:, 0]
     knots = np.array([0, 40, len(cells.t) - 1])
     fitted = np.clip(cells.x, *which.ends)
-    search = (cells.x, w, s, fitted, cells.t, cells.cut, cells.mass, knots, LEAST_GAP * 300, which)
-    assert np.array_equal(better_knots(*search), better_knots.plain(*search))
+    search = ((cells.x, w, s), fitted, (cells.t, cells.cut, cells.mass), knots, LEAST_GAP * 300, which)
+    assert np.array_equal(better_knots(*search), better_knots(*search, fast=False))
     t = cells.t[knots]
     fit = (cells.x, w, s, t, np.clip(t, *which.ends), which, RIDGE, 60)
-    assert fit_heights(*fit)[0] == pytest.approx(fit_heights.plain(*fit)[0], abs=1e-9)
+    assert fit_heights(*fit)[0] == pytest.approx(fit_heights(*fit, fast=False)[0], abs=1e-9)
 
 
 def explained(cells, w, s, fitted, knots, which):
@@ -132,7 +132,8 @@ def test_the_knot_search_is_greedy_insertion_and_one_sweep(seed, logit, brier, i
     naive = best([sorted([*knots, k]) for k in range(1, last) if k not in knots])
     for q in range(1, len(naive) - 1):
         naive = best([[*naive[:q], k, *naive[q + 1 :]] for k in range(naive[q - 1] + 1, naive[q + 1])])
-    found = better_knots.plain(cells.x, w, s, fitted, cells.t, cells.cut, cells.mass, np.array(knots), gap, which)
+    places = cells.t, cells.cut, cells.mass
+    found = better_knots((cells.x, w, s), fitted, places, np.array(knots), gap, which, fast=False)
     ours, theirs = (explained(cells, w, s, fitted, list(now), which) for now in (found, naive))
     assert room(list(found))
     assert ours == pytest.approx(theirs, rel=1e-7)

@@ -86,7 +86,7 @@ class compiled:  # noqa: N801  (a decorator)
         """Note that it is about to be called, and so compiled, for arrays like these."""
         self._expected.add(_kinds(arrays))
 
-    def ready(self, *arrays: Any) -> bool:
+    def ready(self, *arrays: Any, enough: int = ENOUGH_WORK) -> bool:
         """Is it compiled for arrays like these, or is that worth while now? Then it pays off for few rows too.
 
         It is for a form of it that gives the same numbers: once this process has compiled
@@ -97,7 +97,7 @@ class compiled:  # noqa: N801  (a decorator)
             return False
         if (kinds := _kinds(arrays)) not in self._expected:
             self._done[kinds] = self._done.get(kinds, 0) + CALL + arrays[0].size
-            if self._done[kinds] < ENOUGH_WORK:
+            if self._done[kinds] < enough:
                 return False
             self._expected.add(kinds)
         return True

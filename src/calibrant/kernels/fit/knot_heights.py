@@ -1,7 +1,8 @@
 """Heights of a piecewise-linear function with given knots.
 
 The smallest loss, by Newton steps on tridiagonal systems. Loops over the few knots are
-written out: arithmetic on whole arrays would take the compiler several times as long.
+written out, and arrays are made by the caller: arithmetic on whole arrays and making them
+would take the compiler several times as long.
 
 A cell has a place x, a weight w and hits s. The function gives a probability (`logit`
 false) or log-odds (`logit` true) and is scored by its log or squared loss. A ridge
@@ -15,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from calibrant.kernels.compiled import compiled
+from calibrant.types import Floats
 
 ENOUGH = 1e-7
 """A step that changes the loss by less, in nats of all rows, is the last."""
@@ -68,9 +70,10 @@ def cell_loss(w: float, s: float, f: float, family: Any) -> Any:
 
 
 @compiled
-def pieces_of(x: Any, t: Any) -> Any:
+def find_pieces(x: Any, t: Any, starts: Any, share: Any) -> None:
     """Where the cells of each piece begin; how far each cell lies on the way from knot to knot."""
-    starts, share, k = np.zeros(len(t), np.int64), np.zeros(len(x)), 0
+    k = 0
+    starts[0] = 0
     for i in range(len(x)):
         while k < len(t) - 2 and x[i] > t[k + 1]:
             k += 1
@@ -78,7 +81,6 @@ def pieces_of(x: Any, t: Any) -> Any:
         share[i] = (x[i] - t[k]) / (t[k + 1] - t[k])
     for j in range(k + 1, len(t)):
         starts[j] = len(x)
-    return starts, share
 
 
 @compiled
@@ -114,10 +116,9 @@ def add_losses(
 
 
 @compiled
-def solve(system: Any, right: Any, ridge: float, out: Any) -> None:
-    """Curvature · out = right, by elimination; no pivot falls below the ridge."""
+def solve(system: Any, right: Any, ridge: float, out: Any, work: Any) -> None:
+    """Curvature · out = right, by elimination; no pivot, kept in `work`, falls below the ridge."""
     m = len(out)
-    work = np.empty(m)
     work[0] = system[1, 0]
     out[0] = right[0]
     for j in range(1, m):
@@ -150,32 +151,34 @@ def hold_between(system: Any, right: Any, low: float, high: float, target: Any) 
 
 
 @compiled
-def leverages(system: Any, ridge: float) -> Any:
+def find_leverages(system: Any, ridge: float, work: Any, unit: Any, lean: Any) -> None:
     """How a unit of each of Hildreth's multipliers moves the heights, one row per multiplier.
 
     0 for the ends, which stand before and after the heights.
     """
     m = system.shape[1]
-    lean = np.zeros((m + 1, m + 2))
     for c in range(m + 1):
-        unit = np.zeros(m + 2)
+        for j in range(m + 2):
+            unit[j] = 0.0
         unit[c], unit[c + 1] = -1.0, 1.0
-        solve(system, unit[1:-1], ridge, lean[c, 1:-1])
-    return lean
+        solve(system, unit[1:-1], ridge, lean[c, 1:-1], work)
 
 
 @compiled
-def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, target: Any) -> None:
+def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, work: Any, rise: Any, target: Any) -> None:
     """The minimum of the parabola among rising heights between the ends.
 
     Hildreth's method, with one multiplier per rise and per end.
     """
-    m, push, least, heights = len(t), np.zeros(len(t) + 1), np.zeros(len(t) + 1), np.empty(len(t) + 2)
+    m = len(t)
+    push, least, heights, unit, lean = rise[0], rise[1], rise[2], rise[3], rise[4:]
     heights[0], heights[m + 1] = low, high
+    push[m] = least[m] = 0.0
     for j in range(m):
+        push[j] = 0.0
         heights[j + 1] = target[j]
         least[j] = LEAST_SLOPE * (t[j] - t[j - 1]) if j > 0 else 0.0
-    lean = leverages(system, ridge)
+    find_leverages(system, ridge, work, unit, lean)
     for _ in range(MOST_RISING_SWEEPS):
         moved = 0.0
         for c in range(m + 1):
@@ -194,19 +197,21 @@ def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, target
 
 
 @compiled
-def newton_target(system: Any, t: Any, h: Any, family: Any, rising: Any, ridge: float, target: Any) -> None:
+def newton_target(
+    system: Any, t: Any, h: Any, ends: Any, ridge: float, right: Any, work: Any, rise: Any, target: Any
+) -> None:
     """The heights with the smallest parabola around h, within what is allowed."""
-    low, high = family.ends
-    m, right, inside = len(t), np.empty(len(t)), True
+    low, high = ends
+    m, inside = len(t), True
     for j in range(m):
         right[j] = system[1, j] * h[j] - system[0, j]
         if j > 0:
             right[j] += system[2, j - 1] * h[j - 1]
         if j < m - 1:
             right[j] += system[2, j] * h[j + 1]
-    solve(system, right, ridge, target)
-    if rising is not None:
-        make_rise(system, t, low, high, ridge, target)
+    solve(system, right, ridge, target, work)
+    if rise is not None:
+        make_rise(system, t, low, high, ridge, work, rise, target)
         return
     for j in range(m):
         inside = inside and not (target[j] < low or target[j] > high)
@@ -215,19 +220,25 @@ def newton_target(system: Any, t: Any, h: Any, family: Any, rising: Any, ridge: 
 
 
 @compiled
-def fit_heights(x: Any, w: Any, s: Any, t: Any, start: Any, family: Any, ridge: float, steps: int) -> Any:
-    """Heights at the knots `t` with the smallest loss, and that loss.
-
-    Newton steps, halved until the loss falls.
-
-    Heights stay within what the family allows. With no steps and no ridge it
-    is the loss of `start` on these cells.
-    """
-    m = len(t)
-    h, trial, target, system = np.empty(m), np.empty(m), np.empty(m), np.zeros((3, m))
+def descend(
+    x: Any,
+    w: Any,
+    s: Any,
+    t: Any,
+    h: Any,
+    family: Any,
+    ridge: float,
+    steps: int,
+    starts: Any,
+    share: Any,
+    rows: Any,
+    rise: Any,
+) -> float:
+    """Newton steps from the heights h, halved until the loss falls; h becomes the best, whose loss is returned."""
+    m, trial, target, right, work, system = len(t), rows[0], rows[1], rows[2], rows[3], rows[4:]
     for j in range(m):
-        h[j] = trial[j] = target[j] = start[j]
-    starts, share = pieces_of(x, t)
+        trial[j] = target[j] = h[j]
+    find_pieces(x, t, starts, share)
     best, size = np.inf, 1.0
     for step in range(steps + 1):
         loss = add_losses(starts, share, w, s, t, trial, family, ridge, system)
@@ -238,11 +249,33 @@ def fit_heights(x: Any, w: Any, s: Any, t: Any, start: Any, family: Any, ridge: 
                 h[j] = trial[j]
             if gained < ENOUGH or step == steps:
                 break
-            newton_target(system, t, h, family, family.rising, ridge, target)
+            newton_target(system, t, h, family.ends, ridge, right, work, rise, target)
         elif loss - best < ENOUGH:
             break
         else:
             size /= 2
         for j in range(m):
             trial[j] = h[j] + size * (target[j] - h[j])
-    return h, best
+    return best
+
+
+def fit_heights(
+    x: Floats,
+    w: Floats,
+    s: Floats,
+    t: Floats,
+    start: Floats,
+    family: Family,
+    ridge: float,
+    steps: int,
+    fast: bool = True,
+) -> tuple[Floats, float]:
+    """Heights at the knots `t` with the smallest loss, and that loss.
+
+    Heights stay within what the family allows. With no steps and no ridge it
+    is the loss of `start` on these cells. `fast` compiles the loops.
+    """
+    m, h = len(t), np.array(start, dtype=np.float64)
+    rise = None if family.rising is None else np.zeros((m + 5, m + 2))
+    arrays = np.zeros(m, np.int64), np.empty(len(x)), np.zeros((7, m)), rise
+    return h, float((descend if fast else descend.plain)(x, w, s, t, h, family, ridge, steps, *arrays))

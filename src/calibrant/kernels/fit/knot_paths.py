@@ -40,12 +40,12 @@ def parabola(x: float, w: float, s: float, f: float, family: Any) -> Any:
 
 
 @compiled
-def prefix_sums(x: Any, w: Any, s: Any, fitted: Any, cut: Any, middle: float, family: Any) -> Any:
-    """(places, 5): Σω, Σωd, Σωd², Σresponse, Σresponse·d over the cells before each place.
+def prefix_sums(x: Any, w: Any, s: Any, fitted: Any, cut: Any, middle: float, family: Any, sums: Any) -> None:
+    """(places, 5), zeros at first: Σω, Σωd, Σωd², Σresponse, Σresponse·d over the cells before each place.
 
     d = x − middle.
     """
-    sums, place = np.zeros((len(cut), 5)), 1
+    place = 1
     t0, t1, t2, t3, t4 = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(len(x) + 1):
         while place < len(cut) and (i == len(x) or (place < len(cut) - 1 and cut[place] <= i)):
@@ -59,7 +59,6 @@ def prefix_sums(x: Any, w: Any, s: Any, fitted: Any, cut: Any, middle: float, fa
             t2 += omega * at * at
             t3 += response
             t4 += response * at
-    return sums
 
 
 @compiled
@@ -127,25 +126,12 @@ def best_between(t: Any, sums: Any, middle: float, mass: Any, gap: float, left: 
 
 
 @compiled
-def better_knots(
-    x: Any, w: Any, s: Any, fitted: Any, t: Any, cut: Any, mass: Any, knots: Any, gap: float, family: Any
-) -> Any:
-    """One knot more, where it explains most, then every inner knot moved once to its best place.
+def insert_knot(t: Any, mass: Any, gap: float, middle: float, sums: Any, left: Any, right: Any, found: Any) -> bool:
+    """One knot more in `found`, whose last place is free, and all moved; False if no place is left.
 
-    `t` are the places where a knot may stand, with `cut` cells and the weight `mass`
-    before each; `knots` are indices of `t`, the ends included; `fitted` are the values
-    of the present fit at the cells. The loss is replaced by its parabola there, so that
-    with prefix sums the normal equations of a piece cost O(1). They are tridiagonal:
-    eliminated from the left and from the right up to two neighbours, a knot between
-    these is tried in O(1). Returns `knots` as they are if no place is left.
+    `left` and `right` are zeros at first.
     """
-    middle, n_knots = (x[0] + x[-1]) / 2, len(knots)
-    sums = prefix_sums(x, w, s, fitted, cut, middle, family)
-    found = np.empty(n_knots + 1, np.int64)
-    found[n_knots] = len(t) - 1
-    for q in range(n_knots):
-        found[q] = knots[q]
-    left, right = np.zeros((n_knots + 1, 3)), np.zeros((n_knots + 1, 3))
+    n_knots = len(found) - 1
     left[0, 0] = right[n_knots - 1, 0] = right[n_knots, 0] = RIDGE
     for q in range(1, n_knots):
         pass_right(t, sums, middle, found, left, q)
@@ -156,7 +142,7 @@ def better_knots(
             best, new, at = gain, k, q
         pass_left(t, sums, middle, found, right, q - 1)
     if new < 0:
-        return knots
+        return False
     for q in range(n_knots, at, -1):
         found[q] = found[q - 1]
     found[at] = new
@@ -166,7 +152,34 @@ def better_knots(
     for q in range(1, n_knots):
         found[q] = best_between(t, sums, middle, mass, gap, left[q - 1], right[q + 1], found[q - 1], found[q + 1])[1]
         pass_right(t, sums, middle, found, left, q)
-    return found
+    return True
+
+
+def better_knots(
+    rows: tuple[Floats, Floats, Floats],
+    fitted: Floats,
+    places: tuple[Floats, Indices, Floats],
+    knots: Indices,
+    gap: float,
+    family: Family,
+    fast: bool = True,
+) -> Indices:
+    """One knot more, where it explains most, then every inner knot moved once to its best place.
+
+    `rows` are place, weight and hits of the cells; `places` are those where a knot may
+    stand, the cells and the weight before each; `knots` are indices of places, the ends
+    included; `fitted` are the values of the present fit at the cells. The loss is
+    replaced by its parabola there, so that with prefix sums the normal equations of a
+    piece cost O(1). They are tridiagonal: eliminated from the left and from the right up
+    to two neighbours, a knot between these is tried in O(1). Returns `knots` as they are
+    if no place is left. `fast` compiles the loops.
+    """
+    (x, w, s), (t, cut, mass) = rows, places
+    add, insert = (prefix_sums, insert_knot) if fast else (prefix_sums.plain, insert_knot.plain)
+    middle, sums, found = float(x[0] + x[-1]) / 2, np.zeros((len(cut), 5)), np.append(knots, len(t) - 1)
+    add(x, w, s, fitted, cut, middle, family, sums)
+    left, right = (np.zeros((len(found), 3)) for _ in "12")
+    return found if insert(t, mass, gap, middle, sums, left, right, found) else knots
 
 
 CELLS = 1000
@@ -251,27 +264,26 @@ def _starts(x: Floats, w: Floats, most: int) -> Indices:
 def path(cells: Cells, weight: Floats, hits: Floats, family: Family, most: int) -> list[Bent]:
     """The fits with 1, 2, …, `most` pieces; where no other knot fits, the last one again."""
     fast = worth_compiling(len(cells.x), COMPILE_FROM)
-    search, fit = (better_knots, fit_heights) if fast else (better_knots.plain, fit_heights.plain)
-    rows = (cells.x, weight, hits)
+    rows, places = (cells.x, weight, hits), (cells.t, cells.cut, cells.mass)
     knots = np.array([0, len(cells.t) - 1])
     found: list[Bent] = []
     while len(found) < most:
         if found:
-            places = (cells.t, cells.cut, cells.mass, knots, LEAST_GAP * cells.mass[-1])
-            grown = search(*rows, found[-1].at(cells.x), *places, family)
+            gap = LEAST_GAP * float(cells.mass[-1])
+            grown = better_knots(rows, found[-1].at(cells.x), places, knots, gap, family, fast)
             if len(grown) == len(knots):
                 return found + found[-1:] * (most - len(found))
             knots = grown
         t = cells.t[knots]
         start = np.clip(found[-1].at(t) if found else t, *family.ends)
-        found.append(Bent(t, fit(*rows, t, start, family, RIDGE, MOST_STEPS)[0]))
+        found.append(Bent(t, fit_heights(*rows, t, start, family, RIDGE, MOST_STEPS, fast)[0]))
     return found
 
 
 def loss(cells: Cells, weight: Floats, hits: Floats, family: Family, bent: Bent) -> float:
     """The family's loss, summed over these weights and hits."""
-    fit = fit_heights if worth_compiling(len(cells.x), COMPILE_FROM) else fit_heights.plain
-    return float(fit(cells.x, weight, hits, bent.t, bent.h, family, 0.0, 0)[1])
+    fast = worth_compiling(len(cells.x), COMPILE_FROM)
+    return fit_heights(cells.x, weight, hits, bent.t, bent.h, family, 0.0, 0, fast)[1]
 
 
 def crossed(cells: Cells, family: Family, most: int) -> tuple[list[list[Bent]], Floats, float]:

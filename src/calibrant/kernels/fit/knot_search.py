@@ -68,10 +68,9 @@ class Rows(NamedTuple):
         """Knots with their best heights, from those of another line."""
         # rising heights are found by many sweeps, however few the rows
         fast = self.family.rising or worth_compiling(len(self.x), COMPILE_FROM)
-        fit = fit_heights if fast else fit_heights.plain
-        heights = np.clip(start.at(t), *self.family.ends)
-        h, loss = fit(self.x, self.weight, self.hits, t, heights, self.family, LEAST_RIDGE, MOST_STEPS)
-        return Found(float(loss), t, h)
+        heights, how = np.clip(start.at(t), *self.family.ends), (self.family, LEAST_RIDGE, MOST_STEPS, bool(fast))
+        h, loss = fit_heights(self.x, self.weight, self.hits, t, heights, *how)
+        return Found(loss, t, h)
 
 
 def best_line(x: Floats, y: Floats, w: Floats, family: Family, n_pieces: int) -> Bent:

@@ -121,16 +121,13 @@ def _plain_window_sums(
 def cell_moments(u: Any, first: Any, second: Any, bounds: Any, out: Any) -> None:
     """Prefix moments Σ c u^k, k = 0 … 6, of both columns, started anew in every cell."""
     for c in range(len(bounds) - 1):
-        total = np.zeros(14)
         for i in range(bounds[c], bounds[c + 1]):
-            a, b = first[i], second[i]
+            a, b, inside = first[i], second[i], i > bounds[c]
             for k in range(7):
-                total[k] += a
-                total[7 + k] += b
+                out[i, k] = (out[i - 1, k] if inside else 0.0) + a
+                out[i, 7 + k] = (out[i - 1, 7 + k] if inside else 0.0) + b
                 a *= u[i]
                 b *= u[i]
-            for k in range(14):  # one by one: assigned as a row, the compiler would take several times as long
-                out[i, k] = total[k]
 
 
 @compiled

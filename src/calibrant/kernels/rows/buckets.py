@@ -7,8 +7,8 @@ their own; positive predictions below 2⁻⁵³ share one.
 
 Rows are sorted bucket by bucket and there by digits: linear in n, and shared by the
 cores. A row of a plain outcome is one integer, its key: the bits of the float64, which
-order like the float and leave the sign free, and the outcome below them. The keys of a
-bucket are sorted by the top 16 of the bits in which they differ, and what those leave
+order like the float and leave the sign free, and the outcome below them. Few keys are sorted
+by NumPy; of many, those of a bucket are sorted by the top 16 of the bits in which they differ, and what those leave
 tied is sorted by insertion, or by all digits where many are tied.
 """
 
@@ -148,6 +148,10 @@ def add_to_buckets(probs: Any, outcomes: Any, index: Any, table: Any) -> None:
 SCATTER_ROWS, RUN_ROWS = 1 << 19, 1 << 17
 """Rows that a core scatters, and sorts, at a time."""
 
+SORT_FROM = 1 << 23
+"""Keys from which digits are sorted; fewer, up to twice as many in one process, are left to NumPy, which takes
+twice as long: the loops that sort digits take the compiler more than a second."""
+
 SHORT_RUN = 32
 """Keys up to which insertion is faster than counting digits; measured."""
 
@@ -167,7 +171,13 @@ def sorted_keys(
     index = bucket_index(probs) if index is None else index
     wanted = np.ones(N_BUCKETS, np.bool_) if wanted is None else wanted
     n = len(index)
-    counts = np.stack(list(over_blocks(n, lambda rows: bucket_counts(index[rows], N_BUCKETS), SCATTER_ROWS)), axis=1)
+
+    def counted(rows: slice) -> Array:
+        counts = np.zeros(N_BUCKETS, np.uint32)
+        count_buckets(index[rows], counts)
+        return counts
+
+    counts = np.stack(list(over_blocks(n, counted, SCATTER_ROWS)), axis=1)
     counts *= wanted[:, None]
     after = np.cumsum(counts, dtype=np.intp).reshape(counts.shape)
     places, ends = (after - counts).T.copy(), after[:, -1].copy()
@@ -177,8 +187,20 @@ def sorted_keys(
         scatter(probs[rows], outcomes[rows], index[rows], wanted, places[rows.start // SCATTER_ROWS], keys)
 
     list(over_blocks(n, scatter_block, SCATTER_ROWS))
-    list(over_buckets(ends, partial(sort_buckets, keys, ends)))
+    list(over_buckets(ends, partial(sorting(keys, ends), keys, ends)))
     return keys, ends
+
+
+def sorting(keys: Array, ends: Indices) -> Callable[[Array, Indices, int, int], None]:
+    """The function that sorts the keys of some buckets: by digits where they are many, else by NumPy."""
+    if len(keys) >= SORT_FROM:
+        sort_buckets.expect(keys, ends)
+    return sort_buckets if sort_buckets.ready(keys, ends, enough=2 * SORT_FROM) else sort_stretch
+
+
+def sort_stretch(keys: Array, ends: Indices, first: int, last: int) -> None:
+    """The same as `sort_buckets`, by NumPy: the buckets themselves are in order."""
+    keys[ends[first - 1] if first else 0 : ends[last - 1] if last else 0].sort()
 
 
 def over_buckets(ends: Indices, part: Callable[[int, int], Any]) -> Iterator[Any]:
@@ -198,12 +220,10 @@ def rows_of(keys: Array) -> tuple[Floats, Array]:
 
 
 @compiled
-def bucket_counts(index: Any, n_buckets: int) -> Any:
-    """Rows in each bucket."""
-    counts = np.zeros(n_buckets, np.uint32)
+def count_buckets(index: Any, counts: Any) -> None:
+    """Rows in each bucket, added to the counts."""
     for i in range(np.uintp(len(index))):
         counts[np.uintp(index[i])] += np.uint32(1)
-    return counts
 
 
 @compiled

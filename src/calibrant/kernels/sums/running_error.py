@@ -61,7 +61,8 @@ def bucket_course(buckets: Buckets, both: bool = True) -> Course:
         top, bottom = max(top, -bottom), min(-top, bottom)
     wanted = buckets.mixed[filled] & ((before + rise > top) | (sums - rise < bottom))
     keys, ends = buckets.opened(filled[wanted])
-    found, at = inner_extremes(keys, ends[filled[wanted]], before[wanted], top, bottom)
+    found, at = np.array([top, bottom]), np.array([-1, -1])
+    inner_extremes(keys, ends[filled[wanted]], before[wanted], found, at)
     inside = at >= 0
     kept = _with_ends(np.searchsorted(np.cumsum(n), np.linspace(1, len(buckets.probs), POINTS)), sums)
     places = np.append(buckets.table[filled[kept], HIGH], rows_of(keys[at[inside]])[0])
@@ -74,15 +75,12 @@ def _with_ends(kept: Indices, sums: Floats) -> Indices:
 
 
 @compiled
-def inner_extremes(keys: Any, ends: Any, before: Any, top: float, bottom: float) -> Any:
-    """Sums above `top` and below `bottom` within buckets, the farthest, and at which keys.
+def inner_extremes(keys: Any, ends: Any, before: Any, sums: Any, at: Any) -> None:
+    """Sums above the first and below the second of `sums` within buckets, the farthest, and at which keys.
 
-    −1 where there is none.
-
-    Ties are added up before they are compared. The ends of buckets need no comparison:
-    `top` and `bottom` include them.
+    Both stay as they are where there is none. Ties are added up before they are compared.
+    The ends of buckets need no comparison: `sums` includes them.
     """
-    sums, at = np.array([top, bottom]), np.array([-1, -1])
     start = 0
     for b in range(len(ends)):
         total = before[b]
@@ -95,7 +93,6 @@ def inner_extremes(keys: Any, ends: Any, before: Any, top: float, bottom: float)
                 elif total < sums[1]:
                     sums[1], at[1] = total, i
         start = ends[b]
-    return sums, at
 
 
 @dataclass(frozen=True, slots=True, eq=False)
