@@ -24,7 +24,8 @@ slow: $(VENV)/.test ## simulations with a known truth, properties on 40 examples
 	$(PYTEST) --slow -m "slow or hypothesis" tests docs $(ARGS)
 
 peers: $(VENV)/.peers ## agreement with other packages; torch tensors, torch modules and ONNX models; reports and the page in Chromium
-	$(PYTEST) tests/peers tests/adapt src/calibrant/adapt tests/estimate/test_compat.py tests/kernels/test_device_pairs.py tests/test_inputs.py tests/report/test_browser.py tests/serve/test_browser.py docs/from docs/howto/pytorch.md $(ARGS)
+	$(PYTEST) tests/peers tests/adapt src/calibrant/adapt tests/estimate/test_compat.py tests/kernels/test_device_pairs.py tests/kernels/test_device_rates.py tests/test_inputs.py tests/report/test_browser.py tests/serve/test_browser.py docs/from docs/howto/pytorch.md $(ARGS)
+	$(PYTEST) --slow -m slow tests/adapt/test_meter.py $(ARGS)
 
 engines: $(VENV)/.engines ## Spark (needs Java) and Dask: real clusters, of which a worker is killed
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/engines docs/howto/spark.md $(ARGS)
