@@ -99,6 +99,33 @@ def auto() -> Any:
     return cal.recalibrate(cal.Predictions(rows().labels, rows().probs), "auto").fit.choice
 
 
+class Risk:
+    """A logistic regression, by Newton's method."""
+
+    def fit(self, features: Any, labels: Any) -> Risk:
+        """The weights with the largest likelihood, nearly."""
+        x, self.weights = np.column_stack([np.ones(len(features)), features]), np.zeros(features.shape[1] + 1)
+        for _ in range(8):
+            p = self.predict_proba(features)[:, 1]
+            curvature = x.T @ (x * (p * (1 - p))[:, None]) + 1e-6 * np.eye(len(self.weights))
+            self.weights = self.weights + np.linalg.solve(curvature, x.T @ (labels - p))
+        return self
+
+    def predict_proba(self, features: Any) -> Any:
+        """Both classes."""
+        p = 1 / (1 + np.exp(-self.weights[0] - features @ self.weights[1:]))
+        return np.column_stack([1 - p, p])
+
+
+@cache
+def developed() -> Any:
+    """A model of ten variables, judged on the 200 rows it was fitted to."""
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(200, 10))
+    sick = rng.random(200) < 1 / (1 + np.exp(1 - x[:, 0] - 0.5 * x[:, 1]))
+    return cal.optimism(Risk(), x, sick, n_draws=50, name="risk score")
+
+
 PICTURES: dict[str, tuple[str, Callable[[], Any]]] = {
     "reliability": ("Reliability diagram of a diagnosis", lambda: digits().plot()),
     "reliability_bands": ("With the band of a calibrated model", lambda: digits().plot(band="consistency")),
@@ -149,6 +176,7 @@ PICTURES: dict[str, tuple[str, Callable[[], Any]]] = {
     "spread": ("Spread and skill", lambda: gaussians().plot(panel="spread")),
     "marginal": ("Marginal distribution", lambda: gaussians().plot(panel="marginal")),
     "clinical": ("A clinical prediction model", lambda: cal.clinical(rows(), name="risk score").plot()),
+    "optimism": ("A model on the rows it was fitted to", lambda: developed().plot()),
     "regret": ("Cost of miscalibration per threshold", lambda: cal.decision_regret(rows(), method="platt").plot()),
     "net_benefit": (
         "Net benefit",

@@ -252,7 +252,7 @@ def optimism_plot(result: OptimismReport, *, ax: Any = None) -> Any:
     for each in result.estimates:
         low, high = (None, None) if each.interval is None else (each.interval.low, each.interval.high)
         apparent = each.parts["apparent"]
-        words = f"{in_words(each.value, each.interval)}, {number(apparent, 3)} before"
+        words = f"{in_words(each.value, each.interval)}, {apparent + 0.0:z.3f} before"
         rows.append(Row(each.title, each.value, low, high, words, inner=(each.value, apparent)))
     about = f"{result.name}: corrected for optimism, {rows_in_words(result.n)}, {result.events:,} events"
     return forest(rows, ax, "corrected value", about, zero=None)

@@ -23,6 +23,7 @@ from calibrant.problems import InputError
 from calibrant.progress import reported
 from calibrant.results import Answer, Estimate, Interval, Keyed, Table, ends, kind, rows_by_key
 from calibrant.results.constraints import Probability
+from calibrant.results.tables import gap_cell
 from calibrant.score import brier_score
 from calibrant.types import Array, Floats, Indices, Seed
 
@@ -140,7 +141,7 @@ class OptimismReport(Keyed[Estimate], Answer):
         rows = tuple(
             (
                 each.title,
-                *(each.parts[name] for name in ("apparent", "training", "test", "optimism")),
+                *(gap_cell(each.parts[name]) for name in ("apparent", "training", "test", "optimism")),
                 each.value,
                 ends(each.interval),
             )
