@@ -126,6 +126,7 @@ def test_groups_stay_together_when_rows_are_held_out(rng):
     y = np.repeat(rng.random(100), 5) < p
     found = where(Predictions(y, p, groups=np.repeat(np.arange(100), 5)))
     assert found.held_out.interval.method == "Student t, clusters"
+    assert "gap on held-out groups (100 in all), in the direction found" in [row[0] for row in found.tables()[0].rows]
     assert any("rows of a group" in caution for caution in found.cautions)
     whole = where(Predictions(y, p, groups=np.repeat(np.arange(100), 5)), cluster=True)
     assert whole.p_value > found.p_value

@@ -85,7 +85,7 @@ class Where(Answer):
             ("gap, chosen as the worst", number(self.gap)),
             ("most clearly wrong", f"{number(self.core[0])} … {number(self.core[1])}"),
             ("mean prediction and rate there", f"{number(self.core_mean_prob)}, {number(self.core_label_rate)}"),
-            ("gap on held-out rows, in the direction found", number(None if held is None else held.value)),
+            (f"gap on held-out {_units(held)}, in the direction found", number(None if held is None else held.value)),
             ("95% interval of that", ends(held and held.interval)),
             ("summed gap Δ", number(self.value)),
             ("Δ of a calibrated model, mean", number(self.noise_floor)),
@@ -152,7 +152,8 @@ def where(
     The stretch is the worst of all, so its gap is overstated. `test` allows for that:
     it redraws the labels from the predictions and searches again each time, which makes
     its p-value exact. So does `held_out`: it finds the stretch on one half of the rows
-    and measures the gap on the other.
+    and measures the gap on the other. Rows of a group stay together there, so that with few
+    groups it says whether the finding holds in other groups.
 
     Parameters
     ----------
@@ -251,6 +252,11 @@ def _tested(
     return found, found.cautions
 
 
+def _units(held: Estimate | None) -> str:
+    """What was held out: rows, or groups, which stay together."""
+    return "rows" if held is None or "groups" not in held.settings else f"groups ({held.settings['groups']:,} in all)"
+
+
 def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estimate | None:
     """The stretch of one half, measured on the other, both ways; None where there is none."""
     rows = as_predictions(event, predictions.groups)
@@ -276,4 +282,6 @@ def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estim
         clusters = cluster_mean(gaps[used], w, units.groups[used])
         value, (interval, warnings) = clusters.mean, clusters.interval(level)
     settings = {"view": event.name, "level": level}
+    if units.groups is not None:
+        settings["groups"] = len(np.unique(units.groups))
     return Estimate("held_out_gap", "gap, held out", value, n, interval, None, settings, {}, warnings)
