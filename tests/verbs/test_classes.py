@@ -5,6 +5,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.results import Classes
+from calibrant.verbs import class_findings
 from calibrant.verbs import classes as module
 from calibrant.verbs.classes import classes_of
 
@@ -51,6 +52,17 @@ def test_the_table_says_what_was_tested(found):
     assert len(by_name) == 10
     assert by_name["8"][7].startswith("over-confident")
     assert found.sentence().startswith("All 10 classes are clearly wrong, most clearly 8 (over-confident), ")
+
+
+def test_every_class_has_its_p_value(monkeypatch, found):
+    monkeypatch.setattr(class_findings, "SHOWN", 3)
+    few = classes_of(TEST, ECE, cal.diagnose(TEST).classes)
+    np.testing.assert_array_equal(few.adjusted, found.adjusted)
+    (table,) = few.tables()
+    assert all(row[6] for row in table.rows)
+    assert sum(row[7] != "" for row in table.rows) == 3
+    assert table.note.endswith("What is wrong is said of the 3 classes that are most clearly so.")
+    assert all(row[6] == "" for row in classes_of(TEST, ECE, None).tables()[0].rows)
 
 
 def test_of_many_classes_the_worst_are_drawn(monkeypatch):

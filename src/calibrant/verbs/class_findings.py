@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import numpy as np
@@ -41,6 +41,8 @@ class ClassFindings(Framed, Record):
     """classes at fault"""
     least: float = 0.0
     """the smallest p-value that so many draws can give"""
+    every: Annotated[Floats, Within(0, 1)] = field(default_factory=lambda: np.empty(0))
+    """the p-values of all classes, in their own order"""
     alike: bool = False
     """do all classes err alike, so that one temperature would leave no class clearly wrong?"""
 
@@ -115,4 +117,4 @@ def findings_of(
     low, high = np.array(ends).T
     names = tuple(classes[c] for c in order)
     found = (names, np.array(means), np.array(rates), low, high, adjusted[order], tuple(words), k, wrong)
-    return ClassFindings(*found, least)
+    return ClassFindings(*found, least, adjusted)

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.bins import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.results import Answer, ClassTable, Curve, Table, kind, number, p_cell
-from calibrant.results.constraints import Shape
+from calibrant.results.constraints import Shape, Within
 from calibrant.results.record import plain
 from calibrant.results.tables import gap_cell, row_count
 from calibrant.types import Floats
@@ -36,6 +36,8 @@ class Classes(Answer):
     curves: tuple[Curve, ...]
     """reliability diagrams of the first classes"""
     tested: ClassFindings | None = None
+    adjusted: Annotated[Floats, Shape("classes"), Within(0, 1)] | None = None
+    """p-value of each class, adjusted for all classes; None where they were not tested"""
     cautions: tuple[str, ...] = ()
 
     question: ClassVar[str] = "Which classes are wrong?"
@@ -70,19 +72,19 @@ class Classes(Answer):
     def tables(self) -> tuple[Table, ...]:
         """Every class, worst first."""
         columns = ("class", "rows", "mean", "observed", "gap", "ECE", "p, adjusted", "finding")
-        told: dict[str, tuple[str, str]] = {}
-        if self.tested is not None:
-            p = (p_cell(each, self.tested.least) for each in self.tested.adjusted.tolist())
-            told = dict(zip(map(str, self.tested.classes), zip(p, self.tested.findings, strict=True), strict=True))
+        told, p = {}, [""] * len(self.classes)
+        if self.tested is not None and self.adjusted is not None:
+            p = [p_cell(each, self.tested.least) for each in self.adjusted.tolist()]
+            told = dict(zip(map(str, self.tested.classes), self.tested.findings, strict=True))
         gaps = map(gap_cell, (self.mean_prob - self.label_rate).tolist())
         figures = (self.mean_prob.tolist(), self.label_rate.tolist(), gaps, self.error.tolist())
-        found = zip(map(str, self.classes), map(row_count, self.rows.tolist()), *figures, strict=True)
-        rows = tuple((*row, *told.get(row[0], ("", ""))) for row in found)
+        found = zip(map(str, self.classes), map(row_count, self.rows.tolist()), *figures, p, strict=True)
+        rows = tuple((*row, told.get(row[0], "")) for row in found)
         note = "gap: mean prediction − observed rate; ECE over 15 equal-width bins. " + (
-            f"p-values are given for the {len(told)} classes that are most clearly wrong, adjusted for all of them."
-            if told
-            else ""
+            "p-values are adjusted for all classes." if told else ""
         )
+        if self.tested is not None and self.tested.n_wrong > len(told):
+            note += f" What is wrong is said of the {len(told)} classes that are most clearly so."
         return (Table("Class by class", columns, rows, note.strip()),)
 
 
@@ -105,7 +107,9 @@ def classes_of(predictions: Predictions, table: ClassTable, tested: ClassFinding
     mean = np.asarray(sums) / total
     curves = tuple(_curve(predictions, k) for k in order[:DRAWN].tolist())
     names = tuple(table.classes[k] for k in order.tolist())
-    return Classes(names, table.n[order], mean[order], table.n[order] / total, table.values[order], curves, tested)
+    adjusted = None if tested is None or len(tested.every) != len(order) else tested.every[order]
+    facts = names, table.n[order], mean[order], table.n[order] / total, table.values[order]
+    return Classes(*facts, curves, tested, adjusted)
 
 
 def _curve(predictions: Predictions, k: int) -> Curve:
