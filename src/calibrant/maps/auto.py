@@ -11,9 +11,9 @@ import numpy as np
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.logits import two_columns
 from calibrant.maps.bent import Bent
-from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe
+from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, fitted_once
 from calibrant.maps.choice import Candidate, Choice
-from calibrant.maps.folds import in_folds, n_units
+from calibrant.maps.folds import Folds, in_folds, n_units, refuse_bound
 from calibrant.maps.judged import Judged
 from calibrant.maps.mixture import MixtureMap, lifted_logs
 from calibrant.maps.temperature import Identity
@@ -39,9 +39,6 @@ FEW = 50
 
 MANY_CLASSES, MOST_ORDERED = 100, 500_000
 """Classes up to which matrices are tried, and probabilities up to which order-preserving maps are: both take time."""
-
-AT_BOUND = "stopped at the bound"
-"""The caution of a map that is where its bounds put it, not the data: it is no candidate."""
 
 LEVEL = 0.95
 """Of the intervals that are shown."""
@@ -150,10 +147,17 @@ class _Trial:
         """The average or the chosen map."""
         if n_units(predictions) < FEWEST:
             return self._untouched(predictions)
-        rows, masks, splits = self._splits(predictions)
-        fitted = {name: each for name in self.recipes if (each := self._fit(name, predictions)) is not None}
-        lift = LIFT / (_total(predictions) + 1)
-        held = {name: logs for name in fitted if (logs := self._held_out(name, rows, splits, lift)) is not None}
+        folds, masks = self._folds(predictions)
+        rows, lift = folds.rows, LIFT / (_total(predictions) + 1)
+        fitted, held = {}, {}
+        for i, name in enumerate(self.recipes, 1):
+            try:
+                fitted[name] = self._fit(name, predictions)
+                held[name] = lifted_logs(self._held_out(name, folds, fitted[name]), lift)
+            except CalibrantError as error:
+                self.refused[name] = str(error)
+            while self.done < i * (1 + len(folds.masks)):  # folds fitted at once, or not at all
+                self._step()
         if not held:
             why = "; ".join(f"{name}: {text}" for name, text in self.refused.items())
             raise InputError("candidates", "must hold a map that can be fitted to these rows", why)
@@ -162,46 +166,36 @@ class _Trial:
             return self._average(judged, fitted, masks, lift, predictions)
         return self._simple(judged, fitted, masks, lift, predictions)
 
-    def _fit(self, name: str, predictions: Predictions) -> CalibrationMap | None:
-        """A fitted map; None if it refuses these rows or ends at a bound: then it is no candidate."""
-        fitted: CalibrationMap | None = None
-        try:
-            fitted = self.recipes[name].fit(predictions)
-        except CalibrantError as error:
-            self.refused[name] = str(error)
-        bound = [text for text in ([] if fitted is None else fitted.fit.cautions) if AT_BOUND in text]
-        if bound and len(self.recipes) > 1:
-            self.refused[name], fitted = bound[0], None
-        self.done += 1
-        self.report(self.done, len(self.recipes) * (1 + (1 if self.one_fold else self.n_folds)))
+    def _fit(self, name: str, predictions: Predictions) -> CalibrationMap:
+        """The map of all rows; refused if it ends at a bound: then it is no candidate."""
+        fitted: CalibrationMap = fitted_once(self.recipes[name], predictions)
+        if len(self.recipes) > 1:
+            refuse_bound(fitted)
+        self._step()
         return fitted
 
-    def _splits(self, predictions: Predictions) -> tuple[Predictions, list[Bools], list[tuple[Predictions, Bools]]]:
-        """Rows to judge by, folds of them, and pairs of rows to fit on and of those to judge; of many rows one fold will do."""
+    def _held_out(self, name: str, folds: Folds, fitted: CalibrationMap) -> Floats:
+        """Probabilities of every row by a map fitted without it; any object with `fit` may be a candidate."""
+        recipe = self.recipes[name]
+        if isinstance(recipe, Recipe):
+            return recipe.held_out(folds, fitted)
+        return folds.answers(recipe.fit(rows) for rows in folds.others)
+
+    def _step(self) -> None:
+        self.done += 1
+        self.report(self.done, len(self.recipes) * (1 + (1 if self.one_fold else self.n_folds)))
+
+    def _folds(self, predictions: Predictions) -> tuple[Folds, list[Bools]]:
+        """Rows to judge by with those to fit on, and folds of the former; of many rows one fold will do."""
         rows, masks = in_folds(predictions, self.n_folds)
         n, columns = predictions.n, 1 if predictions.is_binary else predictions.n_classes
         self.one_fold = rows.groups is None and n >= 2 * FEWEST and (n >= MANY or n * columns >= MANY_NUMBERS)
+        strict = len(self.recipes) > 1
         if not self.one_fold:
-            return rows, masks, [(rows.rows(~test), test) for test in masks]
+            return Folds(predictions, rows, masks, [rows.rows(~test) for test in masks], strict, self._step), masks
         train = rows.rows(~masks[0])
         rows, masks = in_folds(rows.rows(masks[0]), self.n_folds, seed=1)
-        return rows, masks, [(train, np.ones(len(rows.labels), dtype=bool))]
-
-    def _held_out(
-        self, name: str, rows: Predictions, splits: list[tuple[Predictions, Bools]], lift: float
-    ) -> Floats | None:
-        """Log-probabilities of every row by a map fitted without it, `(n, K)`."""
-        found = np.empty((len(rows.labels), rows.n_classes))
-        for train, test in splits:
-            fitted = self._fit(name, train)
-            if fitted is None:
-                return None
-            try:
-                found[test] = lifted_logs(fitted.apply(rows.rows(test)).probs.astype(np.float64), lift)
-            except CalibrantError as error:
-                self.refused[name] = str(error)
-                return None
-        return found
+        return Folds(predictions, rows, [np.ones(len(rows.labels), dtype=bool)], [train], strict, self._step), masks
 
     def _untouched(self, predictions: Predictions) -> CalibrationMap:
         """The predictions as they are, where rows are too few to judge by."""

@@ -8,8 +8,9 @@ import numpy as np
 
 from calibrant.kernels.logits import inside, two_columns
 from calibrant.maps.binary import BentLineMap
-from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, map_recipe, map_record
-from calibrant.maps.gaussian_process import GaussianProcessMap
+from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, fitted_once, map_recipe, map_record
+from calibrant.maps.folds import Folds
+from calibrant.maps.gaussian_process import believed, table_of
 from calibrant.maps.order_preserving import class_shares
 from calibrant.predictions import Mass, Predictions
 from calibrant.problems import InputError
@@ -53,17 +54,41 @@ class Bent(Recipe["BentMap"]):
         """The first map, then the bend of its answers."""
         from calibrant.maps import recipe_of
 
-        base: CalibrationMap = recipe_of(self.method).fit(predictions)
-        q = _columns(base, predictions.outputs, predictions.logits is not None)
-        shares = class_shares(predictions).ravel()
-        event = Predictions(shares if predictions.soft else shares.astype(int), q.ravel(), soft=predictions.soft)
-        if predictions.mass is not None:
-            k, mass = q.shape[1], predictions.mass
-            squares = None if mass.squares is None else np.repeat(mass.squares, k)
-            event = event.with_mass(Mass(np.repeat(mass.weights, k), squares))
-        bend = GaussianProcessMap().fit_event(event)
-        fit = Fit(predictions.n, None, base.fit.converged, base.fit.cautions + bend.fit.cautions)
-        return BentMap(predictions.classes, predictions.is_binary, fit, base, bend)
+        base: CalibrationMap = fitted_once(recipe_of(self.method), predictions)
+        event = _event(base, predictions)
+        belief = predictions.kept(f"belief of {self!r}", lambda: believed(event))
+        return _bent(predictions, base, table_of(event, belief))
+
+    def held_out(self, folds: Folds, fitted: Any) -> Floats:
+        """The bend without each fold by the priors that matter for all rows."""
+        from calibrant.maps import recipe_of
+
+        recipe = recipe_of(self.method)
+        used = folds.given.kept(f"belief of {self!r}", lambda: believed(_event(fitted.base, folds.given))).matter
+
+        def without(rows: Predictions) -> BentMap:
+            base = fitted_once(recipe, rows, fitted.base)
+            event = _event(base, rows)
+            return _bent(rows, base, table_of(event, believed(event, used)))
+
+        return folds.answers(map(without, folds.others))
+
+
+def _bent(predictions: Predictions, base: CalibrationMap, bend: BentLineMap) -> BentMap:
+    fit = Fit(predictions.n, None, base.fit.converged, base.fit.cautions + bend.fit.cautions)
+    return BentMap(predictions.classes, predictions.is_binary, fit, base, bend)
+
+
+def _event(base: CalibrationMap, predictions: Predictions) -> Predictions:
+    """Every class against the rest, as the first map predicts it, as rows of one event."""
+    q = _columns(base, predictions.outputs, predictions.logits is not None)
+    shares = class_shares(predictions).ravel()
+    event = Predictions(shares if predictions.soft else shares.astype(int), q.ravel(), soft=predictions.soft)
+    if predictions.mass is not None:
+        k, mass = q.shape[1], predictions.mass
+        squares = None if mass.squares is None else np.repeat(mass.squares, k)
+        event = event.with_mass(Mass(np.repeat(mass.weights, k), squares))
+    return event
 
 
 def _columns(base: CalibrationMap, predictions: Array, are_logits: bool) -> Floats:

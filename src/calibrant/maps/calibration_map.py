@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar, dataclass_transform, overload
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, TypeVar, dataclass_transform, overload
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from calibrant.results.constraints import BIG, Distinct, Holds, Shape, Within
 from calibrant.results.notebook import Shown
 from calibrant.types import Array, Floats
 from calibrant.writing import write_text
+
+if TYPE_CHECKING:
+    from calibrant.maps.folds import Folds
 
 ARRAY: Any = ()
 """Default of a field that holds an array of numbers."""
@@ -330,3 +333,21 @@ class Recipe(ABC, Generic[Map_co]):
     @abstractmethod
     def fit_predictions(self, predictions: Predictions) -> Map_co:
         """The map fitted on checked predictions without rows of weight 0."""
+
+    def fit_near(self, predictions: Predictions, near: Any) -> Map_co:  # noqa: ARG002
+        """The map of these rows where that of nearly the same rows is known: a search begins there and ends sooner."""
+        return self.fit_predictions(predictions)
+
+    def held_out(self, folds: Folds, fitted: Any) -> Floats:
+        """Probabilities of every row by the map of the other folds; `fitted` is the map of all rows."""
+        return folds.answers(fitted_once(self, rows, fitted) for rows in folds.others)
+
+
+def fitted_once(recipe: Recipe[Map_co], predictions: Predictions, near: Any = None) -> Map_co:
+    """The map of a recipe that others build on, fitted once to the same predictions."""
+
+    def made() -> Map_co:
+        return recipe.fit(predictions) if near is None else recipe.fit_near(predictions, near)
+
+    found: Map_co = predictions.kept(f"fit of {recipe!r}", made)
+    return found

@@ -2,14 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from calibrant.kernels.rows.sorted_folds import Ints, assigned
 from calibrant.maps.log_space import rows_that_count
 from calibrant.predictions import Mass, Predictions
 from calibrant.predictions.content import content_keys
-from calibrant.problems import InputError
-from calibrant.types import Bools
+from calibrant.problems import CalibrantError, InputError
+from calibrant.types import Bools, Floats
+
+AT_BOUND = "stopped at the bound"
+"""The caution of a map that is where its bounds put it, not the data: it is no candidate."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folds:
+    """Rows that are judged, and for each part of them the rows that its map is fitted to."""
+
+    given: Predictions
+    """all rows, as they came"""
+    rows: Predictions
+    """those that are judged"""
+    masks: list[Bools]
+    others: list[Predictions]
+    strict: bool = True
+    """is a map at its bound refused?"""
+    step: Callable[[], None] = lambda: None
+    """called after every fit"""
+
+    @property
+    def crossed(self) -> bool:
+        """Is every row in one fold, and the others of a fold all rows but its own?"""
+        return len(self.masks) > 1
+
+    @property
+    def index(self) -> Ints:
+        """The fold of each row."""
+        return np.argmax(self.masks, axis=0)
+
+    def answers(self, maps: Iterable[Any]) -> Floats:
+        """Probabilities of every row by the map of its fold."""
+        outputs, are_logits = self.rows.outputs.astype(np.float64), self.rows.logits is not None
+        found = np.empty(outputs.shape)
+        for mask, fitted in zip(self.masks, maps, strict=True):
+            if self.strict:
+                refuse_bound(fitted)
+            found[mask] = fitted.recalibrated(outputs[mask], are_logits)
+            self.step()
+        return found
+
+
+def refuse_bound(fitted: Any) -> None:
+    """Refuse a map that ended at a bound."""
+    bound = [text for text in fitted.fit.cautions if AT_BOUND in text]
+    if bound:
+        raise CalibrantError(bound[0])
 
 
 def n_units(predictions: Predictions) -> int:

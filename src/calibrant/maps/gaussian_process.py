@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from calibrant.interval import normal_quantile
-from calibrant.kernels.fit.log_odds_process import Posteriors, posteriors
+from calibrant.kernels.fit.log_odds_process import Posteriors, posteriors, refitted
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.kernels.rows.pooling import mass_cuts
 from calibrant.maps.binary import BentLineMap, BinaryRecipe, last_log_odds, line_doubts, pooled_logits
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
+from calibrant.maps.folds import Folds
 from calibrant.predictions import Predictions
 from calibrant.results import Curve
 from calibrant.results.constraints import BIG, Shape, SumsTo, Within
-from calibrant.types import Floats
+from calibrant.types import Bools, Floats
 
 CELLS = 100
 """Cells of equal mass; equal predictions are never split."""
@@ -51,6 +52,29 @@ class GaussianProcessMap(BinaryRecipe):
         """Rows into cells, one posterior per prior, then the mean."""
         return table_of(predictions, believed(predictions))
 
+    def held_out(self, folds: Folds, fitted: Any) -> Floats:
+        """All folds at once, over the cells of all rows and the priors that matter there."""
+        rows = folds.rows
+        if not (rows.is_binary and folds.crossed) or rows.squares is not None:
+            return super().held_out(folds, fitted)
+        belief, n_folds = believed(folds.given), len(folds.masks)
+        x = (rows.probs if rows.logits is None else rows.logits).astype(np.float64)
+        cell = np.searchsorted(belief.starts, x, side="right") - 1 + belief.empty
+        event, cells = rows.event("binary"), len(belief.places)
+        mass = np.ones(len(x)) if event.weights is None else event.weights
+        at = folds.index * cells + cell
+        weight, hits = (np.bincount(at, v, n_folds * cells).reshape(-1, cells) for v in (mass, mass * event.outcomes))
+        total, sums = weight.sum(axis=0), hits.sum(axis=0)
+        near = belief.found.mean, total, sums
+        each = refitted(belief.places, total - weight, sums - hits, belief.matter, near)
+        lines = np.stack([_mean_log_odds(found, found.share(STRAIGHT)) for found in each])
+        z = x if rows.logits is not None else log_odds(x)
+        z = np.clip(z, belief.places[0], belief.places[-1])
+        out = np.empty(len(x))
+        for mask, line in zip(folds.masks, lines, strict=True):
+            out[mask] = sigmoid(np.interp(z[mask], belief.places, line))
+        return out
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Belief:
@@ -61,17 +85,30 @@ class Belief:
     found: Posteriors
     limit: float
     cautions: tuple[str, ...]
+    starts: Floats
+    """the smallest prediction of each cell with rows"""
+    empty: int
+    """cells without rows before these"""
+
+    @property
+    def matter(self) -> Bools:
+        """The priors that decide the map: those left out have hardly any share in it."""
+        share = self.found.share(STRAIGHT)
+        return share > MATTERS * share.max()
 
 
-def believed(predictions: Predictions) -> Belief:
-    """Rows into cells, and one posterior per prior; computed once per event."""
+def believed(predictions: Predictions, used: Bools | None = None) -> Belief:
+    """Rows into cells, and one posterior per prior, or per prior that is used; all of them are computed once per event."""
+    if used is not None:
+        return _believed(predictions, used)
     if predictions.logits is not None:
-        return _believed(predictions)
+        kept: Belief = predictions.kept("belief", lambda: _believed(predictions))
+        return kept
     found: Belief = predictions.event("binary").kept("belief", lambda: _believed(predictions))
     return found
 
 
-def _believed(predictions: Predictions) -> Belief:
+def _believed(predictions: Predictions, used: Bools | None = None) -> Belief:
     limit = last_log_odds(predictions)
     logits = predictions.logits is not None
     pooled = pooled_logits(predictions) if logits else predictions.event("binary").pooled
@@ -86,7 +123,8 @@ def _believed(predictions: Predictions) -> Belief:
     rows, hits = (np.pad(np.add.reduceat(v, cuts), (low, high)) for v in (told.weight, told.hits))
     cautions = line_doubts(x, float(pooled.hits.sum()), pooled.total, limit)
     support = np.pad(weight / weight.sum(), (low, high))
-    return Belief(places, support, posteriors(places, rows, hits), limit, cautions)
+    found = posteriors(places, rows, hits) if used is None else refitted(places, rows[None], hits[None], used)[0]
+    return Belief(places, support, found, limit, cautions, pooled.values[cuts], low)
 
 
 def table_of(predictions: Predictions, belief: Belief) -> GaussianProcessTable:
@@ -142,6 +180,9 @@ def _mean_log_odds(found: Posteriors, share: Floats) -> Floats:
     above, below = ((each * sigmoid(side)).sum(axis=(0, 2)) for side in (eta, -eta))
     return np.log(np.maximum(above, tiny)) - np.log(np.maximum(below, tiny))
 
+
+MATTERS = 1e-3
+"""The share, in that of the largest, from which a prior is fitted again without each fold."""
 
 NEGLIGIBLE = 1e-12
 """A prior of a smaller share changes nothing."""

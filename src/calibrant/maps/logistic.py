@@ -12,7 +12,7 @@ from calibrant.kernels.fit.newton import NewtonFit, fit_logistic
 from calibrant.kernels.logits import sigmoid, softplus
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import FAR, BinaryMap, BinaryRecipe, one_outcome, pooled_log_odds
-from calibrant.maps.calibration_map import Fit, map_recipe, map_record
+from calibrant.maps.calibration_map import CalibrationMap, Fit, map_recipe, map_record
 from calibrant.maps.log_space import check_penalty
 from calibrant.predictions import Predictions
 from calibrant.results.constraints import BIG, Above, Within
@@ -53,6 +53,10 @@ class Platt(BinaryRecipe):
     def fit_event(self, predictions: Predictions) -> LogOddsMap:
         """Newton's method on two coefficients."""
         return _fit(predictions, 1, self.penalty)
+
+    def fit_near(self, predictions: Predictions, near: Any) -> CalibrationMap:
+        """From known coefficients."""
+        return _fit(predictions, 1, self.penalty, near) if predictions.is_binary else self.fit_predictions(predictions)
 
 
 @map_recipe("logistic", state="pooled")
@@ -102,6 +106,10 @@ class Quadratic(BinaryRecipe):
     def fit_event(self, predictions: Predictions) -> LogOddsMap:
         """Newton's method on three coefficients."""
         return _fit(predictions, 2, self.penalty)
+
+    def fit_near(self, predictions: Predictions, near: Any) -> CalibrationMap:
+        """From known coefficients."""
+        return _fit(predictions, 2, self.penalty, near) if predictions.is_binary else self.fit_predictions(predictions)
 
 
 @map_record
@@ -154,11 +162,12 @@ def _check_targets(penalty: Any) -> None:
         check_penalty(penalty)
 
 
-def _fit(predictions: Predictions, degree: int, penalty: Any) -> LogOddsMap:
+def _fit(predictions: Predictions, degree: int, penalty: Any, near: LogOddsMap | None = None) -> LogOddsMap:
     pooled, z, limit, cautions = pooled_log_odds(predictions)
     features = np.stack([z**power for power in range(degree + 1)], axis=1)
     hits = smoothed_hits(pooled) if penalty == "targets" else hits_and_prior(pooled, z, penalty)
-    found = fit_logistic(features, pooled.weight, hits)
+    start = None if near is None else np.array([near.intercept, near.slope, near.square][: degree + 1])
+    found = fit_logistic(features, pooled.weight, hits, near=start)
     intercept, slope, *square = found.coefficients.tolist()
     loss = _mean_loss(pooled, features @ found.coefficients)
     if penalty is None and loss < SEPARATED:
@@ -216,6 +225,13 @@ class Beta(BinaryRecipe):
 
     def fit_event(self, predictions: Predictions) -> BetaMap:
         """Newton's method; a negative coefficient is set to 0 and the others are fitted again."""
+        return self._fitted(predictions, None)
+
+    def fit_near(self, predictions: Predictions, near: Any) -> CalibrationMap:
+        """From known coefficients."""
+        return self._fitted(predictions, near) if predictions.is_binary else self.fit_predictions(predictions)
+
+    def _fitted(self, predictions: Predictions, near: BetaMap | None) -> BetaMap:
         pooled, z, limit, cautions = pooled_log_odds(predictions)
         right, left = softplus(z)  # −ln(1−p) and −ln p
         left = -left
@@ -226,7 +242,8 @@ class Beta(BinaryRecipe):
             columns = {"a": left + LN_2, "b": right - LN_2}
         hits = hits_and_prior(pooled, z, self.penalty)
         while True:
-            found = fit_logistic(np.stack(list(columns.values()), axis=1), pooled.weight, hits)
+            known = None if near is None else np.array([getattr(near, name[0]) for name in columns])
+            found = fit_logistic(np.stack(list(columns.values()), axis=1), pooled.weight, hits, near=known)
             values = dict(zip(columns, found.coefficients.tolist(), strict=True))
             negative = [name for name in values if name != "c" and values[name] < 0]
             if not negative or len(columns) == 1:

@@ -30,6 +30,9 @@ ODDS = (0.05, 0.35, 0.65, 0.95)
 LEAST = 1e-3
 """No slope or rate falls below this part of its start, so that every gap stays open."""
 
+NEARLY = 1e-9
+"""The share of the loss that the last step gains at most where a map of nearly the same rows is known."""
+
 ENOUGH = 10
 """Rows per parameter below which there is a warning."""
 
@@ -81,12 +84,19 @@ class OrderPreserving(Recipe["OrderPreservingMap"]):
 
     def fit_predictions(self, predictions: Predictions) -> OrderPreservingMap:
         """The slopes and rates that minimise the log score, held near a temperature."""
+        return self._fitted(predictions, None)
+
+    def fit_near(self, predictions: Predictions, near: Any) -> OrderPreservingMap:
+        """From known slopes and rates."""
+        return self._fitted(predictions, near)
+
+    def _fitted(self, predictions: Predictions, near: OrderPreservingMap | None) -> OrderPreservingMap:
         zero, cautions = reading_of_zero(predictions, always=True)
         logs = normalised_columns(predictions.outputs, zero, predictions.logits is not None)
         plain = logs[:, 1] - logs[:, 0] if predictions.is_binary else logs
         start = Temperature().fit(predictions.with_logits(plain))
         rows = self._sorted(logs, predictions.weights)
-        found, loss, converged = self._search(rows, predictions, 1 / start.temperature)
+        found, loss, converged = self._search(rows, predictions, 1 / start.temperature, near)
         cautions += start.fit.cautions + doubts(predictions, logs, found.flat().size)
         if not converged:
             cautions += ("the search did not converge; the last step is returned",)
@@ -103,15 +113,21 @@ class OrderPreserving(Recipe["OrderPreservingMap"]):
         knots = quantiles(kernel.top_odds(ranked), weights, np.array(ODDS)) if places else np.zeros(0)
         return SortedRows(ranked, order, cuts, knots)
 
-    def _search(self, rows: SortedRows, predictions: Predictions, beta: float) -> tuple[Coefficients, float, bool]:
+    def _search(
+        self, rows: SortedRows, predictions: Predictions, beta: float, near: OrderPreservingMap | None
+    ) -> tuple[Coefficients, float, bool]:
         """Minimise the loss and the penalty over the coefficients in units of their start."""
         shapes = self._start(rows, beta)
         unit = shapes.flat()
         shares = np.take_along_axis(class_shares(predictions), rows.order, axis=1)
         loss = kernel.log_loss(rows, shares, predictions.weights, shapes)
         total = float(predictions.n if predictions.weights is None else predictions.weights.sum())
-        ones = np.ones(len(unit))
-        found = least(penalised(loss, unit, self.penalty / total), ones, LEAST * ones)
+        begin, ones, gain = None if near is None else near.coefficients.flat(), np.ones(len(unit)), 0.0
+        if begin is not None and begin.size == unit.size:
+            begin, gain = np.maximum(begin / unit, LEAST), NEARLY
+        else:
+            begin = ones
+        found = least(penalised(loss, unit, self.penalty / total), begin, LEAST * ones, gain=gain)
         return shapes.like(found.at * unit), loss(found.at * unit)[0], found.converged
 
     def _start(self, rows: SortedRows, beta: float) -> Coefficients:
@@ -178,6 +194,11 @@ class OrderPreservingMap(CalibrationMap):
         found = {"slopes": self.slopes, "rates": self.rates, "above": self.above, "below": self.below}
         return {name: value for name, value in found.items() if value.size}
 
+    @property
+    def coefficients(self) -> Coefficients:
+        """All slopes and rates."""
+        return Coefficients(self.slopes, self.rates, self.above, self.below)
+
     def new_logits(self, logits: Array) -> Array:
         """New logits, with the largest of each row at 0."""
         if logits.ndim == 1:
@@ -199,7 +220,7 @@ class OrderPreservingMap(CalibrationMap):
 
     def _ordered(self, columns: Array, logits: bool, probs: bool) -> Array:
         """New logits, or their softmax, in the order of the columns."""
-        coefficients = Coefficients(self.slopes, self.rates, self.above, self.below)
+        coefficients = self.coefficients
         out = np.empty_like(columns)
         for rows in row_blocks(*columns.shape):
             x = columns[rows]

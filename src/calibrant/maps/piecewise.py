@@ -16,6 +16,7 @@ from calibrant.kernels.rows.sorted_folds import FEWER_WITHIN, fewest_within, n_c
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import BentLineMap, BinaryRecipe, last_log_odds, line_doubts, margin
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
+from calibrant.maps.folds import Folds
 from calibrant.maps.log_space import rows_that_count
 from calibrant.predictions import Predictions
 from calibrant.results.constraints import Holds, Shape, SumsTo, Within
@@ -95,29 +96,60 @@ class PiecewiseLinear(BinaryRecipe):
 
     def fit_event(self, predictions: Predictions) -> PiecewiseMap:
         """Rows into cells, one path of fits per fold, then the choice or the mean."""
-        logit = self.space == "logit"
-        limit = last_log_odds(predictions) if logit else np.inf
+        logit, limit = self.space == "logit", self._limit(predictions)
         z, y, w = _rows(rows_that_count(predictions), logit)
-        n_folds = 1 if (fixed := isinstance(self.n_pieces, int)) else min(self.n_folds, n_counted(len(z), w))
+        n_folds = 1 if isinstance(self.n_pieces, int) else min(self.n_folds, n_counted(len(z), w))
         x, y, w, fold = rows_in_folds(np.clip(z, -limit, limit), y, w, n_folds, self.seed)
         total = float(w.sum())
-        least = LEAST_HEIGHT if fixed else margin(max(total, 1.0), True)
-        ends = (-np.inf, np.inf) if logit else (least, 1 - least)
-        family = Family(logit, self.loss == "brier", ends, self.monotone or None)
+        family = self._family(total)
         if isinstance(self.n_pieces, int):
             line = best_line(x, y, w, family, self.n_pieces)
             shares, losses = np.append(np.zeros(self.n_pieces), 1.0), None
         else:
-            most = int(min(self.max_pieces, total // ROWS_PER_PIECE + 1))
             cells = cells_of(x, y, w, fold, n_folds)
-            paths, found, none = crossed(cells, family, most)
-            losses = np.append(none, found) / total
+            paths, found = crossed(cells, family, self._most(total))
+            losses = found.sum(axis=0) / total
             shares = _chosen(losses, self.tolerance) if self.n_pieces == "cv" else self._averaged(losses, total)
             line = _mean(cells, paths, shares)
         if not logit:
-            line = _to_the_ends(line, *ends)
+            line = _to_the_ends(line, *family.ends)
         fit = Fit(predictions.n, cautions=line_doubts(z, inner(w, y), total, limit))
         return PiecewiseMap(predictions.classes, True, fit, line.t, line.h, limit, self.space, shares, losses)
+
+    def held_out(self, folds: Folds, fitted: Any) -> Floats:
+        """A path of fits without each fold; the other folds' losses decide the numbers of pieces."""
+        rows, logit = folds.rows, self.space == "logit"
+        if not (rows.is_binary and folds.crossed) or self.n_pieces != "average":
+            return super().held_out(folds, fitted)
+        event, limit = rows.event("binary"), self._limit(rows)
+        values = event.probs if rows.logits is None or not logit else rows.logits
+        x = values.astype(np.float64)
+        x = np.clip(log_odds(x) if logit and rows.logits is None else x, -limit, limit)
+        weight = np.ones(len(x)) if event.weights is None else event.weights
+        order = np.lexsort((event.outcomes, x))
+        columns = (each[order].astype(np.float64) for each in (x, event.outcomes, weight))
+        cells = cells_of(*columns, folds.index[order], len(folds.masks))
+        masses, out = cells.weight.sum(axis=0), np.empty(len(x))
+        family = self._family(float(masses.sum() - masses.mean()))
+        paths, losses = crossed(cells, family, self._most(float(masses.sum() - masses.mean())))
+        for mask, mass, mine, path in zip(folds.masks, masses, losses, paths, strict=True):
+            total = float(masses.sum() - mass)
+            line = _mean(cells, [path], self._averaged((losses.sum(axis=0) - mine) / total, total))
+            out[mask] = sigmoid(line.at(x[mask])) if logit else _to_the_ends(line, *family.ends).at(x[mask])
+        return out
+
+    def _limit(self, predictions: Predictions) -> float:
+        return last_log_odds(predictions) if self.space == "logit" else np.inf
+
+    def _most(self, total: float) -> int:
+        """The largest number of pieces tried."""
+        return int(min(self.max_pieces, total // ROWS_PER_PIECE + 1))
+
+    def _family(self, total: float) -> Family:
+        least = LEAST_HEIGHT if isinstance(self.n_pieces, int) else margin(max(total, 1.0), True)
+        logit = self.space == "logit"
+        ends = (-np.inf, np.inf) if logit else (least, 1 - least)
+        return Family(logit, self.loss == "brier", ends, self.monotone or None)
 
     def _averaged(self, losses: Floats, total: float) -> Floats:
         """Shares ∝ exp(−T·n·loss − price); a squared loss counts as that of a normal error."""

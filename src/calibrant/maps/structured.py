@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant.kernels.fit.softmax_regression import Data, Linear, fit
 from calibrant.kernels.logits import two_columns
-from calibrant.maps.calibration_map import ARRAY, Fit, Recipe, map_recipe, map_record
+from calibrant.maps.calibration_map import ARRAY, Fit, Recipe, fitted_once, map_recipe, map_record
 from calibrant.maps.linear import SoftmaxMap, doubts, one_to_one, regression_weights
 from calibrant.maps.matrix_penalty import check_size
 from calibrant.maps.temperature import Temperature, TemperatureMap
@@ -36,6 +36,10 @@ class StructuredVector(Recipe["StructuredMap"]):
         """Two convex fits, one after the other."""
         return _fitted(predictions, diagonal=True)
 
+    def fit_near(self, predictions: Predictions, near: Any) -> StructuredMap:
+        """Both from known ones."""
+        return _fitted(predictions, diagonal=True, near=near)
+
 
 @map_recipe("structured_matrix")
 class StructuredMatrix(Recipe["StructuredMap"]):
@@ -57,14 +61,23 @@ class StructuredMatrix(Recipe["StructuredMap"]):
         check_size(predictions)
         return _fitted(predictions, diagonal=False)
 
+    def fit_near(self, predictions: Predictions, near: Any) -> StructuredMap:
+        """Both from known ones."""
+        return _fitted(predictions, diagonal=False, near=near)
 
-def _fitted(predictions: Predictions, diagonal: bool) -> StructuredMap:
-    base = Temperature().fit(predictions)
+
+ENOUGH = 1e-9
+"""The share of the loss that the last step gains at most where a map of nearly the same rows is known."""
+
+
+def _fitted(predictions: Predictions, diagonal: bool, near: StructuredMap | None = None) -> StructuredMap:
+    base = fitted_once(Temperature(), predictions, None if near is None else near.base)
     total = float(predictions.n if predictions.weights is None else predictions.weights.sum())
     k, mix = predictions.n_classes, 1 / (total + 1)
     x = mixed_logs(base, mix, predictions.outputs, predictions.logits is not None)
-    start, ridge = structured_ridge(k, total, diagonal)
-    found = fit(Data(x, *regression_weights(predictions)), start, start, ridge)
+    centre, ridge = structured_ridge(k, total, diagonal)
+    start, gain = (centre, None) if near is None else (Linear(near.weight, near.bias), ENOUGH)
+    found = fit(Data(x, *regression_weights(predictions)), start, centre, ridge, gain=gain)
     how = Fit(predictions.n, found.loss, found.converged, base.fit.cautions + doubts(predictions, found))
     at = found.at
     return StructuredMap(predictions.classes, predictions.is_binary, how, base, mix, at.weight, at.bias)

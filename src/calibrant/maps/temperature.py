@@ -16,7 +16,7 @@ from calibrant.kernels.fit.device_temperature import label_gaps_on, predicted_ga
 from calibrant.kernels.fit.newton import fit_mixture
 from calibrant.kernels.logits import class_log_odds, inside, probabilities, sigmoid, tamed, two_columns
 from calibrant.kernels.rows.keep_order import ranked_as
-from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
+from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, fitted_once, map_recipe, map_record
 from calibrant.maps.log_space import (
     check_penalty,
     label_entries,
@@ -79,11 +79,18 @@ class Temperature(Recipe["TemperatureMap"]):
 
     def fit_predictions(self, predictions: Predictions) -> TemperatureMap:
         """The temperature that minimises the log score of these predictions."""
+        return self._fitted(predictions, None)
+
+    def fit_near(self, predictions: Predictions, near: Any) -> TemperatureMap:
+        """The search begins at a known temperature."""
+        return self._fitted(predictions, -math.log(near.temperature))
+
+    def _fitted(self, predictions: Predictions, start: float | None) -> TemperatureMap:
         z, zero, cautions = _columns(predictions)
         gaps_of, predicted, slopes = HERE if isinstance(z, np.ndarray) else THERE
         gaps, share, weights = gaps_of(z, predictions), prior_share(predictions, self.penalty), predictions.weights
         more = share * (predicted(z) - gaps) if share else 0 * gaps
-        found = self._search(slopes, z, gaps + more, weights)
+        found = self._search(slopes, z, gaps + more, weights, start)
         if found.at_bound == 2 and _varies(z):  # saturated from the start
             found = replace(found, at_bound=3 if share else 1, log_beta=0.0 if share else -math.log(self.bounds[0]))
         cautions += temperature_cautions(found, self.bounds)
@@ -91,15 +98,18 @@ class Temperature(Recipe["TemperatureMap"]):
         fit = Fit(predictions.n, max(loss, 0.0), found.converged, cautions)
         return TemperatureMap(predictions.classes, predictions.is_binary, fit, math.exp(-found.log_beta), zero)
 
-    def _search(self, slopes: Callable[..., Any], z: Any, gaps: Any, weights: Array | None) -> kernel.Found:
+    def _search(
+        self, slopes: Callable[..., Any], z: Any, gaps: Any, weights: Array | None, start: float | None
+    ) -> kernel.Found:
         search = partial(kernel.search, coercive=self.penalty is not None)
         low, high = -math.log(self.bounds[1]), -math.log(self.bounds[0])
-        start, every = 0.0, len(z) // SAMPLE_ROWS
-        if every >= 8:
+        every = len(z) // SAMPLE_ROWS
+        if start is None and every >= 8:
             few = slice(None, None, every)
             rough = partial(slopes, z[few], gaps[few], None if weights is None else weights[few])
             start = search(rough, 0.0, low, high, 1e-2).log_beta
-        return search(partial(slopes, z, gaps, weights), start, low, high, STEP[str(z.dtype).removeprefix("torch.")])
+        step = STEP[str(z.dtype).removeprefix("torch.")]
+        return search(partial(slopes, z, gaps, weights), start or 0.0, low, high, step)
 
 
 HERE = label_gaps, predicted_gaps, kernel.slopes
@@ -226,12 +236,19 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
 
     def fit_predictions(self, predictions: Predictions) -> EnsembleMap:
         """A temperature, then three weights."""
-        base = Temperature(penalty=self.penalty).fit(predictions)
+        return self._fitted(predictions, None)
+
+    def fit_near(self, predictions: Predictions, near: Any) -> EnsembleMap:
+        """Both searches begin at the known ones."""
+        return self._fitted(predictions, near)
+
+    def _fitted(self, predictions: Predictions, near: EnsembleMap | None) -> EnsembleMap:
+        base = fitted_once(Temperature(penalty=self.penalty), predictions, None if near is None else near.base)
         parts = [base.apply(predictions).probs, predictions.probs]
         parts = [two_columns(part) if predictions.is_binary else part for part in parts]
         parts.append(np.full_like(parts[1], 1 / predictions.n_classes))
         row, column, w = label_entries(predictions)
-        found = fit_mixture(np.stack([part[row, column].astype(np.float64) for part in parts], axis=1), w)
+        found = fit_mixture(np.stack([part[row, column].astype(np.float64) for part in parts], axis=1), w, near and near.weights)
         _, cautions = reading_of_zero(predictions)
         fit = Fit(predictions.n, found.loss, base.fit.converged and found.converged, cautions or base.fit.cautions)
         return EnsembleMap(predictions.classes, predictions.is_binary, fit, base, found.coefficients)

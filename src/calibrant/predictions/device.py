@@ -35,7 +35,7 @@ class DevicePredictions(Predictions):
         for array in (self.weights, self.squares):
             if array is not None:
                 read_only(array)
-        self._events: dict[str, Event] = {}
+        self._events: dict[str, Any] = {}
 
     is_confidence = soft = False
 

@@ -211,7 +211,7 @@ class Predictions(Constructors, Views, Weighed, Rows):
         self.logits: FloatArray | None = outputs if name == "logits" else None
         self._weigh(check_mass(counts, weights, len(outputs)))
         self.groups = None if groups is None else inputs.check_groups(groups, len(outputs))
-        self._events: dict[str, Event] = {}
+        self._events: dict[str, Any] = {}
         self.source: tuple[Predictions, Any] | None = None  # the predictions and the map these were made of
 
     def _weigh(self, mass: Mass | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +28,7 @@ class Views:
         squares: Array | None
         classes: tuple[Any, ...]
         counted: int | None
-        _events: dict[str, Event]
+        _events: dict[str, Any]
 
         @property
         def probs(self) -> inputs.FloatArray: ...
@@ -83,6 +83,12 @@ class Views:
             raise InputError("view", "'classwise' is many questions, not one", advice="Use class_events()")
         if name not in self._events:
             self._events[name] = self._make_event(name)
+        return self._events[name]
+
+    def kept(self, name: str, make: Callable[[], Any]) -> Any:
+        """What was made of these predictions before under this name, which is that of no view, or is made now."""
+        if name not in self._events:
+            self._events[name] = make()
         return self._events[name]
 
     def class_events(self) -> Iterator[Event]:

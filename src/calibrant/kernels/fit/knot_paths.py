@@ -286,12 +286,12 @@ def loss(cells: Cells, weight: Floats, hits: Floats, family: Family, bent: Bent)
     return fit_heights(cells.x, weight, hits, bent.t, bent.h, family, 0.0, 0, fast)[1]
 
 
-def crossed(cells: Cells, family: Family, most: int) -> tuple[list[list[Bent]], Floats, float]:
-    """Paths of all folds, each without its rows; held-out losses by pieces; the identity's loss."""
+def crossed(cells: Cells, family: Family, most: int) -> tuple[list[list[Bent]], Floats]:
+    """Paths of all folds, each without its rows; held-out losses by fold and by 0 (the identity), 1, 2, … pieces."""
     weight, hits = cells.weight.sum(axis=1), cells.hits.sum(axis=1)
     identity = Bent(cells.t[[0, -1]], cells.t[[0, -1]])
-    paths, losses = [], np.zeros(most)
+    paths, losses = [], []
     for w, s in zip(cells.weight.T.copy(), cells.hits.T.copy(), strict=True):
         paths.append(path(cells, weight - w, hits - s, family, most))
-        losses += [loss(cells, w, s, family, bent) for bent in paths[-1]]
-    return paths, losses, loss(cells, weight, hits, family, identity)
+        losses.append([loss(cells, w, s, family, bent) for bent in (identity, *paths[-1])])
+    return paths, np.array(losses)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.kernels.logits import log_odds, sigmoid
-from calibrant.types import Floats, Indices
+from calibrant.types import Bools, Floats, Indices
 
 
 class Priors(NamedTuple):
@@ -84,6 +84,31 @@ def dealt(share: Floats, count: int, rng: np.random.Generator) -> Indices:
     return np.bincount(np.searchsorted(np.cumsum(share)[:-1], at, side="right"), minlength=len(share))
 
 
+def refitted(z: Floats, w: Floats, s: Floats, used: Bools, near: tuple[Floats, ...] = ()) -> list[Posteriors]:
+    """The posteriors of data sets over the same cells, `w` and `s` being `(data sets, cells)`, all at once.
+
+    Only the priors of `MAP_PRIORS` that are `used` are fitted; the others have no evidence. `near` are means of
+    the posteriors of similar data over these cells, with the `w` and `s` of those: the search begins there.
+    """
+    sets, cells, at = len(w), len(z), 0
+    mean, evidence = np.zeros((sets, len(used), cells)), np.full((sets, len(used)), -np.inf)
+    roots: list[list[Floats]] = [[np.zeros((0, cells))] * len(used) for _ in range(sets)]
+    for stack in prior_features(z, used=used):
+        which = at + np.flatnonzero(used[at : at + len(stack)])
+        phi, at = np.tile(stack[which - at], (sets, 1, 1)), at + len(stack)
+        if not len(which):
+            continue
+        start = None
+        if near:  # where the density is largest, β = Φᵀ(hits − expected hits)
+            known, rows, hits = near
+            start = np.einsum("gmk,gm->gk", phi, np.tile(hits - rows * sigmoid(known[which]), (sets, 1)))
+        found, root, value = laplace(phi, z, *(np.repeat(v, len(which), axis=0) for v in (w, s)), start)
+        mean[:, which], evidence[:, which] = found.reshape(sets, -1, cells), value.reshape(sets, -1)
+        for i, each in enumerate(root):
+            roots[i // len(which)][which[i % len(which)]] = each
+    return [Posteriors(*each) for each in zip(mean, map(tuple, roots), evidence, strict=True)]
+
+
 def posteriors(z: Floats, w: Floats, s: Floats, priors: Priors = MAP_PRIORS, more: Sequence[Floats] = ()) -> Posteriors:
     """The posterior of every prior of the grid; the straight lines come first.
 
@@ -113,14 +138,22 @@ def averaged(z: Floats, w: Floats, s: Floats, priors: Priors, more: Sequence[Flo
     return centre, np.sqrt((share * (variance + (mean - centre[:, None]) ** 2)).sum(axis=1))
 
 
-def prior_features(z: Floats, priors: Priors = MAP_PRIORS, more: Sequence[Floats] = ()) -> list[Floats]:
+def prior_features(
+    z: Floats, priors: Priors = MAP_PRIORS, more: Sequence[Floats] = (), used: Bools | None = None
+) -> list[Floats]:
     """Φ of the lines alone, then of each root of R with every line and bend.
 
-    One stack `(priors, cells, features)` per root.
+    One stack `(priors, cells, features)` per root. A root none of whose priors is `used` is left empty.
     """
     line = np.stack([np.ones_like(z), z], axis=1)
     places = [sigmoid(z) / length for length in priors.in_p] + [z / length for length in priors.in_z]
-    roots = [*(rbf_root(place, priors.negligible) for place in places), *more]
+    if used is None:
+        roots = [rbf_root(place, priors.negligible) for place in places]
+    else:
+        wanted = used[len(priors.lines) :].reshape(len(places), -1).any(axis=1)
+        pairs = zip(places, wanted, strict=True)
+        roots = [rbf_root(x, priors.negligible) if any_ else np.zeros((len(z), 0)) for x, any_ in pairs]
+    roots += more
     bent = [np.stack([np.hstack([a * line, q * root]) for a in priors.lines for q in priors.bends]) for root in roots]
     return [np.stack([a * line for a in priors.lines]), *bent]
 
@@ -145,13 +178,15 @@ def rbf_root(place: Floats, negligible: float) -> Floats:
     return columns
 
 
-def laplace(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
+def laplace(
+    features: Floats, z: Floats, w: Floats, s: Floats, start: Floats | None = None
+) -> tuple[Floats, Floats, Floats]:
     """Per prior: mean of η, root of its covariance, logarithm of the marginal likelihood.
 
-    `w` and `s` are the same for all priors, or one row per prior.
+    `w` and `s` are the same for all priors, or one row per prior; so is β where the search begins.
     """
     w, s = (np.broadcast_to(each, features.shape[:2]) for each in (w, s))
-    beta, value = _climb(features, z, w, s)
+    beta, value = _climb(features, z, w, s, np.zeros((len(features), features.shape[2])) if start is None else start)
     mean = z + _times(features, beta)
     mu = sigmoid(mean)
     root = np.linalg.cholesky(_curvature(features, w * mu * (1 - mu)))
@@ -160,12 +195,11 @@ def laplace(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, 
     return mean, spread, evidence
 
 
-def _climb(features: Floats, z: Floats, w: Floats, s: Floats) -> tuple[Floats, Floats]:
+def _climb(features: Floats, z: Floats, w: Floats, s: Floats, beta: Floats) -> tuple[Floats, Floats]:
     """β of the largest posterior density for every prior, and its logarithm.
 
     Newton steps, halved until it rises.
     """
-    beta = np.zeros((len(features), features.shape[2]))
     value = _log_density(features, beta, z, w, s)
     left = np.arange(len(features))
     for _ in range(MOST_STEPS):

@@ -64,21 +64,23 @@ def newton(
     return NewtonFit(at, value, False)
 
 
-def fit_logistic(features: Floats, weight: Floats, hits: Floats, offset: Floats | float = 0.0) -> NewtonFit:
+def fit_logistic(
+    features: Floats, weight: Floats, hits: Floats, offset: Floats | float = 0.0, near: Floats | None = None
+) -> NewtonFit:
     """Minimise Σ_g w_g ln(1 + e^η) − h_g η over η = offset + Xβ.
 
     With many rows a search on some of them finds where to begin: the optimum is the
-    same, and fewer steps need all rows.
+    same, and fewer steps need all rows. So do coefficients `near` it, where they are known.
     """
     sizes = np.abs(features).max(axis=0)
     sizes = np.where(sizes > 1e-100, sizes, 1.0)  # a smaller feature carries no information
     columns = np.ascontiguousarray((features / sizes).T)
     offset = np.broadcast_to(np.asarray(offset, dtype=np.float64), weight.shape)
-    start, every = np.zeros(len(sizes)), len(weight) // SAMPLE
-    if every >= 8:
+    start, every = np.zeros(len(sizes)) if near is None else near * sizes, len(weight) // SAMPLE
+    if near is None and every >= 8:
         rough = _search(_Likelihood(columns[:, ::every], weight[::every], hits[::every], offset[::every]), start, 1e-4)
         start = rough.coefficients if rough.converged else start
-    found = _search(_Likelihood(columns, weight, hits, offset), start, 1e-10)
+    found = _search(_Likelihood(columns, weight, hits, offset), start, 1e-10 if near is None else 1e-6)
     return NewtonFit(found.coefficients / sizes, found.loss, found.converged)
 
 
@@ -127,13 +129,13 @@ LARGEST_RATIO = 1e100
 """Of two chances of a row, so that squares stay finite."""
 
 
-def fit_mixture(chances: Floats, weight: Floats) -> NewtonFit:
+def fit_mixture(chances: Floats, weight: Floats, near: Floats | None = None) -> NewtonFit:
     """Minimise −Σ w ln(chances @ u) over u ≥ 0, Σu = 1.
 
     Newton steps on the face that the last step left.
 
     The loss is convex; a weight that would become negative is held at 0 until its slope
-    is negative again.
+    is negative again. `near` is where the search begins.
     """
     w, m = weight / weight.sum(), chances.shape[1]
 
@@ -145,7 +147,7 @@ def fit_mixture(chances: Floats, weight: Floats) -> NewtonFit:
         slope = -(w @ ratio)  # at the optimum −1 where u > 0 and no less where u = 0
         return _simplex_step(u, slope, (ratio.T * w) @ ratio)
 
-    found = newton(loss, step, np.full(m, 1 / m), 1e-12)
+    found = newton(loss, step, np.full(m, 1 / m), 1e-12) if near is None else newton(loss, step, near, 1e-6)
     return NewtonFit(found.coefficients / found.coefficients.sum(), found.loss, found.converged)
 
 
