@@ -13,7 +13,7 @@ from calibrant.kernels.logits import two_columns
 from calibrant.maps.bent import Bent
 from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, fitted_once
 from calibrant.maps.choice import Candidate, Choice
-from calibrant.maps.folds import Folds, in_folds, n_units, refuse_bound
+from calibrant.maps.folds import Folds, in_folds, n_units, others_of, refuse_bound
 from calibrant.maps.judged import Judged
 from calibrant.maps.mixture import MixtureMap, lifted_logs
 from calibrant.maps.temperature import Identity
@@ -192,7 +192,7 @@ class _Trial:
         self.one_fold = rows.groups is None and n >= 2 * FEWEST and (n >= MANY or n * columns >= MANY_NUMBERS)
         strict = len(self.recipes) > 1
         if not self.one_fold:
-            return Folds(predictions, rows, masks, [rows.rows(~test) for test in masks], strict, self._step), masks
+            return Folds(predictions, rows, masks, others_of(rows, masks), strict, self._step), masks
         train = rows.rows(~masks[0])
         rows, masks = in_folds(rows.rows(masks[0]), self.n_folds, seed=1)
         return Folds(predictions, rows, [np.ones(len(rows.labels), dtype=bool)], [train], strict, self._step), masks

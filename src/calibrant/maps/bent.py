@@ -10,7 +10,7 @@ from calibrant.kernels.logits import inside, two_columns
 from calibrant.maps.binary import BentLineMap
 from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, fitted_once, map_recipe, map_record
 from calibrant.maps.folds import Folds
-from calibrant.maps.gaussian_process import believed, table_of
+from calibrant.maps.gaussian_process import Belief, believed, table_of
 from calibrant.maps.order_preserving import class_shares
 from calibrant.predictions import Mass, Predictions
 from calibrant.problems import InputError
@@ -60,11 +60,15 @@ class Bent(Recipe["BentMap"]):
         return _bent(predictions, base, table_of(event, belief))
 
     def held_out(self, folds: Folds, fitted: Any) -> Floats:
-        """The bend without each fold by the priors that matter for all rows."""
+        """The bend without each fold by the priors that matter there."""
         from calibrant.maps import recipe_of
 
         recipe = recipe_of(self.method)
-        used = folds.given.kept(f"belief of {self!r}", lambda: believed(_event(fitted.base, folds.given))).matter
+        known: Belief = folds.given.kept(f"belief of {self!r}", lambda: believed(_event(fitted.base, folds.given)))
+        used = None
+        if folds.crossed and folds.rows.squares is None:
+            parts = np.repeat(folds.index, folds.rows.n_classes)
+            used = known.matter(*known.parts(_event(fitted.base, folds.rows), parts))
 
         def without(rows: Predictions) -> BentMap:
             base = fitted_once(recipe, rows, fitted.base)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from calibrant.maps.folds import Folds
 from calibrant.predictions import Predictions
 from calibrant.results import Curve
 from calibrant.results.constraints import BIG, Shape, SumsTo, Within
-from calibrant.types import Bools, Floats
+from calibrant.types import Bools, Floats, Indices
 
 CELLS = 100
 """Cells of equal mass; equal predictions are never split."""
@@ -57,23 +58,15 @@ class GaussianProcessMap(BinaryRecipe):
         rows = folds.rows
         if not (rows.is_binary and folds.crossed) or rows.squares is not None:
             return super().held_out(folds, fitted)
-        belief, n_folds = believed(folds.given), len(folds.masks)
-        x = (rows.probs if rows.logits is None else rows.logits).astype(np.float64)
-        cell = np.searchsorted(belief.starts, x, side="right") - 1 + belief.empty
-        event, cells = rows.event("binary"), len(belief.places)
-        mass = np.ones(len(x)) if event.weights is None else event.weights
-        at = folds.index * cells + cell
-        weight, hits = (np.bincount(at, v, n_folds * cells).reshape(-1, cells) for v in (mass, mass * event.outcomes))
+        belief = believed(folds.given)
+        x = rows.outputs.astype(np.float64)
+        weight, hits = belief.parts(rows, folds.index)
         total, sums = weight.sum(axis=0), hits.sum(axis=0)
-        near = belief.found.mean, total, sums
-        each = refitted(belief.places, total - weight, sums - hits, belief.matter, near)
-        lines = np.stack([_mean_log_odds(found, found.share(STRAIGHT)) for found in each])
-        z = x if rows.logits is not None else log_odds(x)
-        z = np.clip(z, belief.places[0], belief.places[-1])
-        out = np.empty(len(x))
-        for mask, line in zip(folds.masks, lines, strict=True):
-            out[mask] = sigmoid(np.interp(z[mask], belief.places, line))
-        return out
+        near, used = (belief.found.mean, total, sums), belief.matter(weight, hits)
+        each = refitted(belief.places, total - weight, sums - hits, used, near)
+        lines = [_mean_log_odds(found, found.share(STRAIGHT)) for found in each]
+        z = np.clip(x if rows.logits is not None else log_odds(x), -belief.limit, belief.limit)
+        return sigmoid(folds.continued(z, [partial(np.interp, xp=belief.places, fp=line) for line in lines]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,11 +83,25 @@ class Belief:
     empty: int
     """cells without rows before these"""
 
-    @property
-    def matter(self) -> Bools:
-        """The priors that decide the map: those left out have hardly any share in it."""
-        share = self.found.share(STRAIGHT)
-        return share > MATTERS * share.max()
+    def parts(self, rows: Predictions, part: Indices) -> tuple[Floats, Floats]:
+        """Weight and hits `(parts, cells)` of rows that each lie in one part."""
+        event, n_cells = rows.event("binary"), len(self.places)
+        cell = np.searchsorted(self.starts, rows.outputs.astype(np.float64), side="right") - 1 + self.empty
+        mass = np.ones(len(cell)) if event.weights is None else event.weights
+        at, n_parts = part * n_cells + cell, int(part.max()) + 1
+        weight, hits = (np.bincount(at, v, n_parts * n_cells) for v in (mass, mass * event.outcomes))
+        return weight.reshape(n_parts, n_cells), hits.reshape(n_parts, n_cells)
+
+    def matter(self, weight: Floats, hits: Floats) -> Bools:
+        """The priors that decide the maps without each of some parts, `(parts, cells)`.
+
+        The evidence of the rest is about that of all rows less what the part itself says.
+        """
+        eta = self.found.mean
+        said = hits @ eta.T - weight @ np.logaddexp(0.0, eta).T
+        share = np.stack([replace(self.found, evidence=self.found.evidence - each).share(STRAIGHT) for each in said])
+        used: Bools = (share > MATTERS * share.max(axis=1, keepdims=True)).any(axis=0)
+        return used
 
 
 def believed(predictions: Predictions, used: Bools | None = None) -> Belief:
@@ -181,7 +188,7 @@ def _mean_log_odds(found: Posteriors, share: Floats) -> Floats:
     return np.log(np.maximum(above, tiny)) - np.log(np.maximum(below, tiny))
 
 
-MATTERS = 1e-3
+MATTERS = 0.01
 """The share, in that of the largest, from which a prior is fitted again without each fold."""
 
 NEGLIGIBLE = 1e-12

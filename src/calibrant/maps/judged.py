@@ -37,23 +37,25 @@ class Judged:
     """those of the predictions as they are"""
     held: dict[str, Floats]
     rule: Score
-    losses: dict[str, Floats] = field(init=False)
-    """log loss of each row"""
+    scored: dict[str, ScoredRows] = field(init=False)
+    """log loss of each row, and of each outcome it could have had"""
+    base: ScoredRows = field(init=False)
+    """by the rule, of the predictions as they are"""
     guards: dict[str, float] = field(init=False)
     """the worst credible change of the log loss of one more row"""
 
     def __post_init__(self) -> None:
-        log, self.losses, self.guards = check_score("log"), {}, {}
+        log, self.scored, self.guards = check_score("log"), {}, {}
         small, base = few(self.rows), self._scored(self.before, log)
+        self.base = base if type(self.rule) is type(log) else self._scored(self.before, self.rule)
         for name, logs in self.held.items():
-            mine = self._scored(logs, log)
-            self.losses[name] = mine.values
+            self.scored[name] = mine = self._scored(logs, log)
             self.guards[name] = _worst(mine.blended(base, 1.0, -1.0)) if small and logs is not self.before else 0.0
 
     def weights(self, used: Bools | slice = slice(None)) -> dict[str, float]:
         """Shares ∝ exp(−τ·(summed loss and the guard) − price) of the candidates, by some of the rows."""
         mass = self._mass()[used]
-        score = {name: -TRUST * (float(mass @ self.losses[name][used]) + self.guards[name]) for name in self.held}
+        score = {name: -TRUST * (float(mass @ self.scored[name].values[used]) + self.guards[name]) for name in self.held}
         doubt = DOUBT["one event" if self.rows.is_binary else "several classes"]
         price = (
             doubt * np.log(max(len(score) - 1, SEVERAL_OTHERS)) * DOUBTED_UP_TO / (DOUBTED_UP_TO + float(mass.sum()))
@@ -94,8 +96,10 @@ class Judged:
 
     def measured(self, logs: Floats) -> tuple[LimitedMean | Moments, LimitedMean | Moments]:
         """The mean score and its change from the predictions as they are."""
-        mine, base = self._scored(logs, self.rule), self._scored(self.before, self.rule)
-        change = mine.blended(base, 1.0, -1.0)
+        logarithmic = type(self.rule) is type(check_score("log"))
+        known = [self.scored[name] for name, each in self.held.items() if each is logs and logarithmic]
+        mine = known[0] if known else self._scored(logs, self.rule)
+        change = mine.blended(self.base, 1.0, -1.0)
         if few(self.rows):
             return mine.mean(), change.mean()
         return self._moments(mine), self._moments(change)

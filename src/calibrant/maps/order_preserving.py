@@ -8,11 +8,11 @@ import numpy as np
 
 from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.kernels.fit import monotone_logits as kernel
-from calibrant.kernels.fit.lbfgs import Smooth, least
+from calibrant.kernels.fit.lbfgs import NEARLY, Smooth, least
 from calibrant.kernels.fit.monotone_logits import Coefficients, SortedRows
 from calibrant.kernels.logits import inside, row_blocks, sigmoid, two_columns
 from calibrant.kernels.rows.keep_order import keep_order
-from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
+from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, fitted_once, map_recipe, map_record
 from calibrant.maps.log_space import normalised_columns, reading_of_zero, soft_shares
 from calibrant.maps.temperature import Temperature
 from calibrant.predictions import Predictions
@@ -29,9 +29,6 @@ ODDS = (0.05, 0.35, 0.65, 0.95)
 
 LEAST = 1e-3
 """No slope or rate falls below this part of its start, so that every gap stays open."""
-
-NEARLY = 1e-9
-"""The share of the loss that the last step gains at most where a map of nearly the same rows is known."""
 
 ENOUGH = 10
 """Rows per parameter below which there is a warning."""
@@ -94,7 +91,8 @@ class OrderPreserving(Recipe["OrderPreservingMap"]):
         zero, cautions = reading_of_zero(predictions, always=True)
         logs = normalised_columns(predictions.outputs, zero, predictions.logits is not None)
         plain = logs[:, 1] - logs[:, 0] if predictions.is_binary else logs
-        start = Temperature().fit(predictions.with_logits(plain))
+        shared = near is not None and (predictions.logits is not None or predictions.probs.all())
+        start = fitted_once(Temperature(), predictions if shared else predictions.with_logits(plain))
         rows = self._sorted(logs, predictions.weights)
         found, loss, converged = self._search(rows, predictions, 1 / start.temperature, near)
         cautions += start.fit.cautions + doubts(predictions, logs, found.flat().size)

@@ -129,13 +129,18 @@ class PiecewiseLinear(BinaryRecipe):
         order = np.lexsort((event.outcomes, x))
         columns = (each[order].astype(np.float64) for each in (x, event.outcomes, weight))
         cells = cells_of(*columns, folds.index[order], len(folds.masks))
-        masses, out = cells.weight.sum(axis=0), np.empty(len(x))
+        masses = cells.weight.sum(axis=0)
         family = self._family(float(masses.sum() - masses.mean()))
         paths, losses = crossed(cells, family, self._most(float(masses.sum() - masses.mean())))
-        for mask, mass, mine, path in zip(folds.masks, masses, losses, paths, strict=True):
+        lines = []
+        for mass, mine, path in zip(masses, losses, paths, strict=True):
             total = float(masses.sum() - mass)
-            line = _mean(cells, [path], self._averaged((losses.sum(axis=0) - mine) / total, total))
-            out[mask] = sigmoid(line.at(x[mask])) if logit else _to_the_ends(line, *family.ends).at(x[mask])
+            lines.append(_mean(cells, [path], self._averaged((losses.sum(axis=0) - mine) / total, total)))
+        if logit:
+            return sigmoid(folds.continued(x, [line.at for line in lines]))
+        out = np.empty(len(x))
+        for mask, line in zip(folds.masks, lines, strict=True):
+            out[mask] = _to_the_ends(line, *family.ends).at(x[mask])
         return out
 
     def _limit(self, predictions: Predictions) -> float:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from calibrant.kernels.fit.lbfgs import NEARLY
 from calibrant.kernels.fit.softmax_regression import Data, Linear, fit
 from calibrant.kernels.logits import two_columns
 from calibrant.maps.calibration_map import ARRAY, Fit, Recipe, fitted_once, map_recipe, map_record
@@ -66,17 +67,13 @@ class StructuredMatrix(Recipe["StructuredMap"]):
         return _fitted(predictions, diagonal=False, near=near)
 
 
-ENOUGH = 1e-9
-"""The share of the loss that the last step gains at most where a map of nearly the same rows is known."""
-
-
 def _fitted(predictions: Predictions, diagonal: bool, near: StructuredMap | None = None) -> StructuredMap:
     base = fitted_once(Temperature(), predictions, None if near is None else near.base)
     total = float(predictions.n if predictions.weights is None else predictions.weights.sum())
     k, mix = predictions.n_classes, 1 / (total + 1)
     x = mixed_logs(base, mix, predictions.outputs, predictions.logits is not None)
     centre, ridge = structured_ridge(k, total, diagonal)
-    start, gain = (centre, None) if near is None else (Linear(near.weight, near.bias), ENOUGH)
+    start, gain = (centre, None) if near is None else (Linear(near.weight, near.bias), NEARLY)
     found = fit(Data(x, *regression_weights(predictions)), start, centre, ridge, gain=gain)
     how = Fit(predictions.n, found.loss, found.converged, base.fit.cautions + doubts(predictions, found))
     at = found.at

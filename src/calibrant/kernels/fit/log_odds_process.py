@@ -43,8 +43,8 @@ MAP_PRIORS = Priors((0.0, 0.1, 0.3, 0.8), (0.15, 0.3, 0.6, 1.2), (0.1, 0.2, 0.4)
 PATH_PRIORS = Priors((0.1, 0.8), (0.2, 0.8), (0.1, 0.3), (2.0,), 1e-4)
 """Small and large scales. No change itself has no direction, and is left out."""
 
-MOST_STEPS, ENOUGH = 50, 1e-9
-"""Newton steps at most; a relative gain below `ENOUGH` is the last."""
+MOST_STEPS, ENOUGH, NEARLY = 50, 1e-9, 1e-5
+"""Newton steps at most; a relative gain below `ENOUGH` is the last, or below `NEARLY` in fits without a fold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +102,7 @@ def refitted(z: Floats, w: Floats, s: Floats, used: Bools, near: tuple[Floats, .
         if near:  # where the density is largest, β = Φᵀ(hits − expected hits)
             known, rows, hits = near
             start = np.einsum("gmk,gm->gk", phi, np.tile(hits - rows * sigmoid(known[which]), (sets, 1)))
-        found, root, value = laplace(phi, z, *(np.repeat(v, len(which), axis=0) for v in (w, s)), start)
+        found, root, value = laplace(phi, z, *(np.repeat(v, len(which), axis=0) for v in (w, s)), start, NEARLY)
         mean[:, which], evidence[:, which] = found.reshape(sets, -1, cells), value.reshape(sets, -1)
         for i, each in enumerate(root):
             roots[i // len(which)][which[i % len(which)]] = each
@@ -179,14 +179,14 @@ def rbf_root(place: Floats, negligible: float) -> Floats:
 
 
 def laplace(
-    features: Floats, z: Floats, w: Floats, s: Floats, start: Floats | None = None
+    features: Floats, z: Floats, w: Floats, s: Floats, start: Floats | None = None, enough: float = ENOUGH
 ) -> tuple[Floats, Floats, Floats]:
     """Per prior: mean of η, root of its covariance, logarithm of the marginal likelihood.
 
     `w` and `s` are the same for all priors, or one row per prior; so is β where the search begins.
     """
     w, s = (np.broadcast_to(each, features.shape[:2]) for each in (w, s))
-    beta, value = _climb(features, z, w, s, np.zeros((len(features), features.shape[2])) if start is None else start)
+    beta, value = _climb(features, z, w, s, np.zeros((len(features), features.shape[2])) if start is None else start, enough)
     mean = z + _times(features, beta)
     mu = sigmoid(mean)
     root = np.linalg.cholesky(_curvature(features, w * mu * (1 - mu)))
@@ -195,7 +195,7 @@ def laplace(
     return mean, spread, evidence
 
 
-def _climb(features: Floats, z: Floats, w: Floats, s: Floats, beta: Floats) -> tuple[Floats, Floats]:
+def _climb(features: Floats, z: Floats, w: Floats, s: Floats, beta: Floats, enough: float) -> tuple[Floats, Floats]:
     """β of the largest posterior density for every prior, and its logarithm.
 
     Newton steps, halved until it rises.
@@ -213,7 +213,7 @@ def _climb(features: Floats, z: Floats, w: Floats, s: Floats, beta: Floats) -> t
             new[worse] = _log_density(phi[worse], (b + step)[worse], z, rows[worse], hits[worse])
         gained = new - value[left]
         beta[left], value[left] = b + step, new
-        left = left[gained > ENOUGH * (1 + np.abs(new))]
+        left = left[gained > enough * (1 + np.abs(new))]
         if not len(left):
             break
     return beta, value
