@@ -27,8 +27,9 @@ SIZES = (100, 200, 1000, 5000, 10_000)
 CHOSEN_ON = {"house8L", "pol", "banana", "german", "mammographic", "letter", "contraceptive", "marketing", "digits"}
 
 NEVER, CHAMPIONS = "identity", ("auto", "bent")
-BY_CHANCE = 1e-3
-"""Nats: a map that is worse than no repair by more than this harms; less is a matter of the test rows."""
+LITTLE, NOISE = 1e-3, 2.0
+"""A map is worse than no repair by anything, by more than so many nats, or by more than so many standard errors of the
+paired difference on the test rows: a smaller one is a matter of those rows."""
 
 
 def kept_in() -> Path:
@@ -128,7 +129,9 @@ def page(found: dict, skipped: dict) -> Page:
 
 HOW = f"""Win rate: the share of the other entries beaten, ties counted as half, averaged over experiments; 95 % intervals by
 drawing whole data sets. "Behind the best": mean distance from the best entry of each experiment, nats × 10³. "Worse": share of
-experiments in which the log loss exceeds that of no repair, by anything and by more than {BY_CHANCE:g} nats. Time: median CPU seconds of a fit.
+experiments in which the log loss exceeds that of no repair: by anything; by more than {LITTLE:g} nats; and by more than {NOISE:g} standard errors
+of the difference, paired over the test rows ("beyond noise"), which a map as good as no repair does in 2 % of experiments.
+Time: median CPU seconds of a fit.
 "Beats it": the share of experiments in which that entry has the lower log loss.
 Probabilities below 2.2e-16 are read as that. An entry that fails in an experiment takes no part in it."""
 
@@ -137,7 +140,7 @@ def standings(some: dict) -> str:
     """The table of one kind and size: an entry per line, the best first."""
     names = sorted({name for scores in some.values() for name, value in scores.items() if not isinstance(value, str)})
     sets = np.array([key.split("--")[0] for key in some])
-    values = np.full((3, len(names), len(some)), np.nan)
+    values = np.full((4, len(names), len(some)), np.nan)
     for j, scores in enumerate(some.values()):
         for i, name in enumerate(names):
             if isinstance(scores.get(name), list):
@@ -150,11 +153,21 @@ def standings(some: dict) -> str:
     lines = []
     for i in np.argsort(-np.nanmean(rates[0], axis=1)):
         there = ~np.isnan(loss[i])
-        worse = [f"{(loss[i][there] > limit).mean():.0%}" for limit in (1e-9, BY_CHANCE)]
+        limits = 1e-9, LITTLE, 1e-9 + NOISE * values[2, i][there]
+        worse = [f"{(loss[i][there] > limit).mean():.0%}" for limit in limits]
         cells = [with_interval(rate[i], sets) for rate in rates]
         fought = ["" if name == names[i] else with_interval(duels[name][i], sets) for name in champions]
-        lines.append((names[i], *cells, f"{behind[i]:.2f}", *worse, f"{np.nanmedian(values[2, i]):.3f}", *fought))
-    heads = ("entry", "wins, log loss", "wins, Brier", "behind the best", "worse", f"by {BY_CHANCE:g}", "s")
+        lines.append((names[i], *cells, f"{behind[i]:.2f}", *worse, f"{np.nanmedian(values[3, i]):.3f}", *fought))
+    heads = (
+        "entry",
+        "wins, log loss",
+        "wins, Brier",
+        "behind the best",
+        "worse",
+        f"by {LITTLE:g}",
+        "beyond noise",
+        "s",
+    )
     heads += tuple(f"{name} beats it" for name in champions)
     return f"{len(some)} experiments on {len(set(sets))} sets.\n\n" + table(heads, lines)
 

@@ -36,25 +36,31 @@ def rows(path: Path, size: int, seed: int) -> tuple[np.ndarray, ...] | None:
     return p[fit], labels[fit], p[test], labels[test]
 
 
-def scores(p: Any, y: np.ndarray) -> tuple[float, float]:
-    """Mean log loss and Brier score, summed over classes."""
+def row_scores(p: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Log loss and Brier score of each row, summed over classes."""
     p = np.maximum(np.asarray(p, dtype=np.float64), SMALLEST)
     p = p / p.sum(axis=1, keepdims=True)
     hit = p[np.arange(len(y)), y]
-    return float(-np.log(hit).mean()), float(((p**2).sum(axis=1) - 2 * hit + 1).mean())
+    return -np.log(hit), (p**2).sum(axis=1) - 2 * hit + 1
+
+
+def scores(p: Any, y: np.ndarray, before: np.ndarray) -> tuple[float, float, float]:
+    """Mean log loss, mean Brier score, and the standard error of the change of the former from no repair, row by row."""
+    log, brier = row_scores(p, y)
+    return float(log.mean()), float(brier.mean()), float((log - before).std(ddof=1) / len(y) ** 0.5)
 
 
 def judged(made: dict[str, Callable[[], Entry]], given: tuple[np.ndarray, ...]) -> dict[str, Any]:
-    """Log loss, Brier score and CPU seconds of the fit for every entry, or why there is none."""
+    """Log loss, Brier score, the error of the former's change and CPU seconds of the fit for every entry, or why not."""
     p, y, new, labels = given
-    found: dict[str, Any] = {}
+    before, found = row_scores(new, labels)[0], {}
     for name, make in made.items():
         start = time.process_time()
         try:
             entry = make()
             entry.fit(p, y)
             took = time.process_time() - start
-            found[name] = [*scores(entry.predict_proba(new), labels), took]
+            found[name] = [*scores(entry.predict_proba(new), labels, before), took]
         except Exception as error:
             found[name] = f"{type(error).__name__}: {str(error)[:100]}"
     return found

@@ -5,8 +5,10 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError, Predictions
+from calibrant.kernels.logits import log_odds
 from calibrant.kernels.rows import sorted_folds
-from calibrant.maps.folds import in_folds, n_units
+from calibrant.maps.calibration_map import fitted_once
+from calibrant.maps.folds import COARSE_FROM, Folds, in_folds, n_units, others_of
 
 MANY = 20_000
 
@@ -214,3 +216,84 @@ def test_one_row_or_group_cannot_be_judged_by_others(groups, what):
     said = Predictions([1], [0.4]) if groups is None else Predictions([1, 0], [0.4, 0.5], groups=groups)
     with pytest.raises(InputError, match=f"two {what} at least"):
         in_folds(said, 5)
+
+
+def folds_of(given, n_folds=5):
+    held, masks = in_folds(given, n_folds)
+    return Folds(given, held, masks, [held.rows(~mask) for mask in masks])
+
+
+def overconfident(rng, n, k=None):
+    """Rows of a model whose logits are twice those of the truth, and classes of which one is rare."""
+    if k is None:
+        z = rng.normal(size=n)
+        return Predictions((z + 0.4 + rng.logistic(size=n)) > 0, 1 / (1 + np.exp(-2 * z)))
+    z = rng.normal(size=(n, k)) - np.eye(k)[0]
+    p = np.exp(2 * z) / np.exp(2 * z).sum(axis=1, keepdims=True)
+    return Predictions((z + rng.gumbel(size=z.shape)).argmax(axis=1), p, classes=tuple(range(k)))
+
+
+ONE_EVENT = ("temperature", "ensemble_temperature", "platt", "beta", "quadratic")
+SEVERAL = ("temperature", "ensemble_temperature", "structured_vector", "structured_matrix", "order_preserving")
+
+
+@pytest.mark.parametrize(("method", "k"), [(m, None) for m in ONE_EVENT] + [(m, 3) for m in SEVERAL])
+def test_a_search_that_begins_near_its_end_ends_there(rng, method, k):
+    given = overconfident(rng, 400, k)
+    folds, recipe = folds_of(given), cal.maps.recipe_of(method)
+    whole, part = recipe.fit(given), folds.others[0]
+    near = recipe.fit_near(part, whole).apply(given.probs)
+    np.testing.assert_allclose(near, recipe.fit(part).apply(given.probs), atol=2e-3)
+    assert np.abs(near - whole.apply(given.probs)).max() > 4e-3  # the rows of one fold matter more than that
+
+
+@pytest.mark.parametrize("method", ["gaussian_process", "piecewise_linear"])
+@pytest.mark.parametrize("logits", [False, True])
+def test_all_folds_at_once_are_as_each_by_itself(rng, method, logits):
+    given = overconfident(rng, 600)
+    if logits:
+        given = Predictions.from_logits(given.labels, log_odds(given.probs))
+    folds, recipe = folds_of(given), cal.maps.recipe_of(method)
+    found = recipe.held_out(folds, recipe.fit(given))
+    each = folds.answers(recipe.fit(part) for part in folds.others)
+    y = given.labels == 1
+    losses = [-np.log(np.where(y, q, 1 - q)).sum() for q in (found, each, given.probs)]
+    assert abs(losses[0] - losses[1]) < 1
+    assert losses[0] < losses[2] - 20
+    assert np.abs(found - each).mean() < 0.01
+
+
+@pytest.mark.parametrize("method", ["gaussian_process", "piecewise_linear"])
+def test_rows_that_only_one_fold_has_do_not_help_it(rng, method):
+    """Far beyond the other rows, and always wrong: seen, they would bend the map."""
+    near = overconfident(rng, 300)
+    folds = folds_of(Predictions(np.append(near.labels, [0] * 8), np.append(near.probs, np.full(8, 1 - 1e-9))))
+    mask = np.append(np.arange(300) % 5 == 0, np.ones(8, dtype=bool))
+    masks = [mask, *(np.append(np.arange(300) % 5 == f, np.zeros(8, dtype=bool)) for f in range(1, 5))]
+    folds = Folds(folds.given, folds.rows, masks, [folds.rows.rows(~each) for each in masks])
+    recipe = cal.maps.recipe_of(method)
+    found = recipe.held_out(folds, recipe.fit(folds.given))[-8:]
+    assert (recipe.fit(folds.given).apply(folds.given.probs)[-8:] < 0.99).all()
+    assert (found > 0.999).all()
+
+
+def test_many_rows_are_cells_that_hold_them_all(rng):
+    given = overconfident(rng, COARSE_FROM)
+    held, masks = in_folds(given, 5)
+    for part, mask in zip(others_of(held, masks), masks, strict=True):
+        rest = held.rows(~mask)
+        assert len(part.labels) < len(rest.labels)
+        assert (part.weights.sum(), part.weights @ part.labels) == (len(rest.labels), rest.labels.sum())
+        judged = held.rows(mask)
+        for method in (*ONE_EVENT, "venn_abers"):
+            fine, coarse = (cal.maps.recipe_of(method).fit(each).apply(judged) for each in (rest, part))
+            assert abs(cal.log_score(fine).value - cal.log_score(coarse).value) * judged.n < 1
+    certain = Predictions(np.append(given.labels, 1), np.append(given.probs, 1.0))
+    held, masks = in_folds(certain, 5)
+    assert others_of(held, masks)[0].weights is None
+
+
+def test_a_map_that_others_build_on_is_fitted_once(rng):
+    given = overconfident(rng, 100, 3)
+    assert fitted_once(cal.Temperature(), given) is fitted_once(cal.Temperature(), given)
+    assert fitted_once(cal.Temperature(penalty=5.0), given) is not fitted_once(cal.Temperature(), given)

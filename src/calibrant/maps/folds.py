@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.fit.knot_paths import cells_of
+from calibrant.kernels.fit.knot_paths import Bent, cells_of
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.kernels.rows.sorted_folds import Ints, assigned
 from calibrant.maps.log_space import rows_that_count
@@ -46,13 +46,13 @@ class Folds:
         """The fold of each row."""
         return np.argmax(self.masks, axis=0)
 
-    def continued(self, z: Floats, lines: Iterable[Callable[[Floats], Floats]]) -> Floats:
+    def continued(self, z: Floats, lines: Iterable[Bent]) -> Floats:
         """At every row the line of its fold, with slope one beyond the rows of the other folds."""
         found = np.empty(len(z))
         for mask, line in zip(self.masks, lines, strict=True):
             others = z[~mask]
             inner = np.clip(z[mask], others.min(), others.max())
-            found[mask] = line(inner) + (z[mask] - inner)
+            found[mask] = line.at(inner) + (z[mask] - inner)
         return found
 
     def answers(self, maps: Iterable[Any]) -> Floats:

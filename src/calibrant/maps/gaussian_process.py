@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from calibrant.interval import normal_quantile
+from calibrant.kernels.fit.knot_paths import Bent
 from calibrant.kernels.fit.log_odds_process import Posteriors, posteriors, refitted
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.kernels.rows.pooling import mass_cuts
@@ -64,9 +64,9 @@ class GaussianProcessMap(BinaryRecipe):
         total, sums = weight.sum(axis=0), hits.sum(axis=0)
         near, used = (belief.found.mean, total, sums), belief.matter(weight, hits)
         each = refitted(belief.places, total - weight, sums - hits, used, near)
-        lines = [_mean_log_odds(found, found.share(STRAIGHT)) for found in each]
+        lines = [Bent(belief.places, _mean_log_odds(found, found.share(STRAIGHT))) for found in each]
         z = np.clip(x if rows.logits is not None else log_odds(x), -belief.limit, belief.limit)
-        return sigmoid(folds.continued(z, [partial(np.interp, xp=belief.places, fp=line) for line in lines]))
+        return sigmoid(folds.continued(z, lines))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +89,8 @@ class Belief:
         cell = np.searchsorted(self.starts, rows.outputs.astype(np.float64), side="right") - 1 + self.empty
         mass = np.ones(len(cell)) if event.weights is None else event.weights
         at, n_parts = part * n_cells + cell, int(part.max()) + 1
-        weight, hits = (np.bincount(at, v, n_parts * n_cells) for v in (mass, mass * event.outcomes))
+        terms = (each.astype(np.float64) for each in (mass, mass * event.outcomes))
+        weight, hits = (np.bincount(at, each, n_parts * n_cells).astype(np.float64) for each in terms)
         return weight.reshape(n_parts, n_cells), hits.reshape(n_parts, n_cells)
 
     def matter(self, weight: Floats, hits: Floats) -> Bools:

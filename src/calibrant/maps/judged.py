@@ -55,7 +55,9 @@ class Judged:
     def weights(self, used: Bools | slice = slice(None)) -> dict[str, float]:
         """Shares ∝ exp(−τ·(summed loss and the guard) − price) of the candidates, by some of the rows."""
         mass = self._mass()[used]
-        score = {name: -TRUST * (float(mass @ self.scored[name].values[used]) + self.guards[name]) for name in self.held}
+        score = {
+            name: -TRUST * (float(mass @ self.scored[name].values[used]) + self.guards[name]) for name in self.held
+        }
         doubt = DOUBT["one event" if self.rows.is_binary else "several classes"]
         price = (
             doubt * np.log(max(len(score) - 1, SEVERAL_OTHERS)) * DOUBTED_UP_TO / (DOUBTED_UP_TO + float(mass.sum()))

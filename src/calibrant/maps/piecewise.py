@@ -127,8 +127,8 @@ class PiecewiseLinear(BinaryRecipe):
         x = np.clip(log_odds(x) if logit and rows.logits is None else x, -limit, limit)
         weight = np.ones(len(x)) if event.weights is None else event.weights
         order = np.lexsort((event.outcomes, x))
-        columns = (each[order].astype(np.float64) for each in (x, event.outcomes, weight))
-        cells = cells_of(*columns, folds.index[order], len(folds.masks))
+        y, w = (each[order].astype(np.float64) for each in (event.outcomes, weight))
+        cells = cells_of(x[order], y, w, folds.index[order], len(folds.masks))
         masses = cells.weight.sum(axis=0)
         family = self._family(float(masses.sum() - masses.mean()))
         paths, losses = crossed(cells, family, self._most(float(masses.sum() - masses.mean())))
@@ -137,7 +137,7 @@ class PiecewiseLinear(BinaryRecipe):
             total = float(masses.sum() - mass)
             lines.append(_mean(cells, [path], self._averaged((losses.sum(axis=0) - mine) / total, total)))
         if logit:
-            return sigmoid(folds.continued(x, [line.at for line in lines]))
+            return sigmoid(folds.continued(x, lines))
         out = np.empty(len(x))
         for mask, line in zip(folds.masks, lines, strict=True):
             out[mask] = _to_the_ends(line, *family.ends).at(x[mask])

@@ -248,7 +248,11 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
         parts = [two_columns(part) if predictions.is_binary else part for part in parts]
         parts.append(np.full_like(parts[1], 1 / predictions.n_classes))
         row, column, w = label_entries(predictions)
-        found = fit_mixture(np.stack([part[row, column].astype(np.float64) for part in parts], axis=1), w, near and near.weights)
+        found = fit_mixture(
+            np.stack([part[row, column].astype(np.float64) for part in parts], axis=1),
+            w,
+            None if near is None else near.weights,
+        )
         _, cautions = reading_of_zero(predictions)
         fit = Fit(predictions.n, found.loss, base.fit.converged and found.converged, cautions or base.fit.cautions)
         return EnsembleMap(predictions.classes, predictions.is_binary, fit, base, found.coefficients)

@@ -13,7 +13,6 @@ from calibrant.options import checked
 from calibrant.predictions import labels as labelling
 from calibrant.predictions.columns import Rows
 from calibrant.predictions.constructors import Constructors
-from calibrant.predictions.event import Event
 from calibrant.predictions.mass import Mass, Weighed, check_mass
 from calibrant.predictions.views import Views, chosen_rows
 from calibrant.problems import InputError

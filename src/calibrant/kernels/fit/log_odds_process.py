@@ -100,9 +100,10 @@ def refitted(z: Floats, w: Floats, s: Floats, used: Bools, near: tuple[Floats, .
             continue
         start = None
         if near:  # where the density is largest, β = Φᵀ(hits − expected hits)
-            known, rows, hits = near
-            start = np.einsum("gmk,gm->gk", phi, np.tile(hits - rows * sigmoid(known[which]), (sets, 1)))
-        found, root, value = laplace(phi, z, *(np.repeat(v, len(which), axis=0) for v in (w, s)), start, NEARLY)
+            known, weight, sums = near
+            start = np.einsum("gmk,gm->gk", phi, np.tile(sums - weight * sigmoid(known[which]), (sets, 1)))
+        rows, hits = (np.repeat(v, len(which), axis=0) for v in (w, s))
+        found, root, value = laplace(phi, z, rows, hits, start, NEARLY)
         mean[:, which], evidence[:, which] = found.reshape(sets, -1, cells), value.reshape(sets, -1)
         for i, each in enumerate(root):
             roots[i // len(which)][which[i % len(which)]] = each
@@ -127,8 +128,8 @@ def averaged(z: Floats, w: Floats, s: Floats, priors: Priors, more: Sequence[Flo
     """
     found, sets = [], len(w)
     for stack in prior_features(z, priors, more):
-        each = [np.repeat(v, len(stack), axis=0) for v in (w, s)]
-        mean, root, evidence = laplace(np.tile(stack, (sets, 1, 1)), z, *each)
+        rows, hits = (np.repeat(v, len(stack), axis=0) for v in (w, s))
+        mean, root, evidence = laplace(np.tile(stack, (sets, 1, 1)), z, rows, hits)
         variance = np.einsum("gkm,gkm->gm", root, root)
         found.append([v.reshape(sets, len(stack), -1) for v in (mean, variance, evidence)])
     mean, variance, evidence = (np.concatenate(parts, axis=1) for parts in zip(*found, strict=True))
@@ -150,9 +151,8 @@ def prior_features(
     if used is None:
         roots = [rbf_root(place, priors.negligible) for place in places]
     else:
-        wanted = used[len(priors.lines) :].reshape(len(places), -1).any(axis=1)
-        pairs = zip(places, wanted, strict=True)
-        roots = [rbf_root(x, priors.negligible) if any_ else np.zeros((len(z), 0)) for x, any_ in pairs]
+        groups = zip(places, used[len(priors.lines) :].reshape(len(places), -1), strict=True)
+        roots = [rbf_root(x, priors.negligible) if each.any() else np.zeros((len(z), 0)) for x, each in groups]
     roots += more
     bent = [np.stack([np.hstack([a * line, q * root]) for a in priors.lines for q in priors.bends]) for root in roots]
     return [np.stack([a * line for a in priors.lines]), *bent]
@@ -186,7 +186,9 @@ def laplace(
     `w` and `s` are the same for all priors, or one row per prior; so is β where the search begins.
     """
     w, s = (np.broadcast_to(each, features.shape[:2]) for each in (w, s))
-    beta, value = _climb(features, z, w, s, np.zeros((len(features), features.shape[2])) if start is None else start, enough)
+    beta, value = _climb(
+        features, z, w, s, np.zeros((len(features), features.shape[2])) if start is None else start, enough
+    )
     mean = z + _times(features, beta)
     mu = sigmoid(mean)
     root = np.linalg.cholesky(_curvature(features, w * mu * (1 - mu)))
