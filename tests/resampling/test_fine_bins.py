@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+import calibrant as cal
 import strategies as some
 from calibrant import InputError, Predictions
 from calibrant.resampling import fine_bins
@@ -115,3 +116,13 @@ def test_errors_in_waves_stand_out(rng, make):
     found = statistic.finish(statistic.collect(p - (rng.random((100, 1000)) < rates)))
     share = (found > np.quantile(null, 0.95)).mean()
     assert share > 0.9 - STANDARD_ERRORS * np.sqrt(0.09 / 100)
+
+
+def test_what_was_impossible_counts_against_calibration():
+    p, y = np.repeat([0.3, 1.0], 500), np.tile([1, 0, 0, 0, 1, 0, 0, 1, 0, 0], 100)
+    y[500:] = 1
+    sure = cal.is_calibrated(y, p).parts["isotonic_ratio"]
+    y[600] = 0
+    wrong = cal.is_calibrated(y, p).parts["isotonic_ratio"]
+    assert wrong.statistic > 1000 > sure.statistic >= 0
+    assert wrong.p_value < 0.01 < sure.p_value

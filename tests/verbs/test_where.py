@@ -11,6 +11,7 @@ from hypothesis import given
 import calibrant as cal
 from calibrant import InputError, Predictions
 from calibrant.verbs.where import Where, where
+from calibrant.verbs.where import _percent as percent
 from naive import data
 from tolerances import ROUNDING
 
@@ -195,3 +196,19 @@ def test_small_rates_keep_two_digits():
     labels = np.zeros(4000)
     labels[0] = 1
     assert "predicted 5.0 %, observed 0.025 %" in where(labels, p, n_draws=0).sentence()
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0, "0.0 %"),
+        (1, "100.0 %"),
+        (0.5, "50.0 %"),
+        (0.9994, "99.9 %"),
+        (0.99961, "99.96 %"),
+        (0.999996, "99.9996 %"),
+        (0.00043, "0.043 %"),
+    ],
+)
+def test_shares_near_the_ends_are_told_from_them(share, text):
+    assert percent(share) == text

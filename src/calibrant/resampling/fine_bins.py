@@ -34,6 +34,9 @@ NEARBY = 0.03
 LEAST_VARIANCE = 1e-290
 """Of a bin where anything can happen: squares of errors over it stay finite."""
 
+SMALLEST = float(np.finfo(np.float64).tiny)
+"""What a probability of 0 is read as in a likelihood ratio."""
+
 DEPENDENT = 1e-9
 """A cosine of which less than this is left, relatively, is a sum of the ones before it."""
 
@@ -163,9 +166,8 @@ def isotonic_ratio(atoms: Atoms, grid: Grid | None = None) -> Statistic:
     if atoms.dependence == "any":  # flipped errors are not those of rates between 0 and 1
         raise InputError("cluster", "must be 'same' or False for this statistic", "it is 'any'", "Use is_calibrated")
     grid = grid or Grid(atoms)
-    with np.errstate(divide="ignore"):
-        # bins of predictions 0 or 1 alone leave nothing to chance, and count with what the rates gain
-        yes, no = (np.where(share > 0, np.log(share), 0.0) for share in (grid.p, 1 - grid.p))
+    # in bins of predictions 0 or 1 alone nothing is left to chance: what happens there nevertheless counts as next to impossible
+    yes, no = (np.log(np.maximum(share, SMALLEST)) for share in (grid.p, 1 - grid.p))
     expected, weight = grid.weight * grid.p, grid.weight
 
     def finish(states: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -119,7 +120,9 @@ def _rates_text(predicted: float, observed: float) -> str:
 
 
 def _percent(share: float) -> str:
-    """One decimal, or two digits of a share that would be 0.0 %."""
+    """One decimal, or as many as tell a share that is nearly 0 or 1 from 0.0 % or 100.0 %."""
+    if 0.9995 <= share < 1:
+        return f"{100 * share:.{math.ceil(-math.log10(100 * (1 - share)))}f} %"
     return f"{100 * share:.1f} %" if share == 0 or share >= 0.001 else f"{100 * share:.2g} %"
 
 
