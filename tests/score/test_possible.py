@@ -59,7 +59,7 @@ def test_a_pair_without_cells_is_that_of_the_cells() -> None:
         before = rows(seed, power, "event")
         after = before.with_probs(before.probs ** (1.02 if seed < len(POWERS) else 1.6))
         for score in (cal.score.LogScore(), cal.score.SphericalScore()):
-            found = limited_pair(score, before, after, paired_moments(score, before, after))
+            found, _ = limited_pair(score, before, after, paired_moments(score, before, after))
             old, new = (scored_rows(score, side) for side in (before, after))
             for one, other in zip(found, (old, new, new.blended(old, 1.0, -1.0)), strict=True):
                 same(one, other.sums().mean())

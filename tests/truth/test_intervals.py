@@ -146,10 +146,8 @@ def test_gaps_scores_and_their_changes_lie_in_their_intervals(rng, name, n):
         changed = cal.compare(data, Predictions(data.labels, 0.9 * data.probs), method=None)
         found = cal.mean_gap(data), changed.before, changed.difference, changed.root
         held.append([truth in each.interval for truth, each in zip(truths, found, strict=True)])
-    *means, root = np.transpose(held)
-    for each in means:
+    for each in np.transpose(held):
         assert_held(each)
-    assert_held(root, LEAST if n > 30 else 0.9)  # the delta method, as `compare` says
 
 
 @pytest.mark.parametrize("n", [100, 1000])

@@ -263,6 +263,42 @@ def test_roots_by_hand():
     assert found.value == pytest.approx(0.3125**0.5 - 0.5**0.5, abs=ROUNDING)
 
 
+def over_confident(seed, n):
+    """Scores 2(p − y)² of both sides, and those that each row could have had."""
+    rng = np.random.default_rng(seed)
+    probs = rng.beta(8, 0.5, n)
+    labels = (rng.random(n) < 0.9 * probs).astype(int)
+    sides = Predictions(labels, probs), Predictions(labels, 0.8 * probs)
+    rows, possible = (
+        np.array([[2 * (side.probs - y) ** 2 for side in sides] for y in outcomes]) for outcomes in ([labels], (0, 1))
+    )
+    return sides, rows[0], possible.transpose(1, 0, 2).reshape(2, -1)
+
+
+@pytest.mark.parametrize("n", [30, 120])
+def test_the_ends_of_few_roots_are_those_of_randomly_weighted_rows(n):
+    (before, after), rows, possible = over_confident(4, n)
+    found = compare(before, after).root
+    weights = np.random.default_rng(0).exponential(size=(20_000, n + 1))
+    weights /= weights.sum(axis=1, keepdims=True)
+    slopes = np.array([-1, 1]) / np.sqrt(rows.mean(axis=1))
+    for end, at, share in ((found.interval.low, np.argmin, 0.025), (found.interval.high, np.argmax, 0.975)):
+        missed = possible[:, at(slopes @ possible)]  # one more row, at the limit
+        means = weights @ np.append(rows, missed[:, None], axis=1).T
+        expected = np.quantile(np.diff(np.sqrt(means), axis=1), share)
+        assert end == pytest.approx(expected, abs=0.06 * (found.interval.high - found.interval.low))
+
+
+def test_the_interval_of_roots_becomes_that_of_the_straight_line():
+    (before, after), rows, _ = over_confident(5, 1000)
+    found = compare(before, after).root
+    assert found.interval.method == "roots linearised at each end"
+    line = np.array([-0.5, 0.5]) / np.sqrt(rows.mean(axis=1)) @ rows
+    half = 1.96 * line.std() / 1000**0.5
+    assert found.interval.high - found.value == pytest.approx(half, rel=0.1)
+    assert found.value - found.interval.low == pytest.approx(half, rel=0.1)
+
+
 def test_only_scores_with_a_root_have_one(pair):
     assert compare(*pair, score="log").root is None
     assert compare(Predictions([1, 0], [1.0, 0.0]), Predictions([1, 0], [1.0, 0.0])).root.interval is None

@@ -13,7 +13,7 @@ from calibrant.interval.cells import PER_OCTAVE
 from calibrant.interval.limited_mean import ENOUGH, enough
 from calibrant.kernels.logits import row_blocks
 from calibrant.predictions import Predictions
-from calibrant.results import kind
+from calibrant.results import Interval, kind
 from calibrant.results.constraints import Holds, Within
 from calibrant.score.passes import score_moments
 from calibrant.state.state import Mergeable
@@ -250,25 +250,22 @@ def mean_of_rows(score: Score, like: Predictions, view: Any, seen: Moments) -> C
 
 def limited_pair(
     score: Score, before: Predictions, after: Predictions, seen: tuple[Moments, ...]
-) -> tuple[LimitedMean | Moments, ...]:
-    """The same for before, after, after − before and, where the score is rooted, the linearised difference of roots."""
+) -> tuple[tuple[LimitedMean | Moments, ...], RootChange | None]:
+    """The same for before, after and after − before; and where the score is rooted and rows are few, for the roots."""
     largest = score.largest(before.n, before.n_classes)
     if any(each.error is None for each in seen) or all(enough(each, largest) for each in seen):
-        return seen
+        return seen, None
     if few(before):
         if not score.rooted and _students(score, before, after, seen):
-            return seen
+            return seen, None
         old, new = (scored_rows(score, side) for side in (before, after))
         found = old.mean(), new.mean(), new.blended(old, 1.0, -1.0).mean()
-        above = [each.mean - score.infimum for each in found[:2]]
-        if not score.rooted or min(above) <= 0:
-            return found
-        a, b = (0.5 / each**0.5 for each in above)
-        return (*found, new.blended(old, b, -a).mean())
+        rooted = score.rooted and min(each.mean for each in found[:2]) > score.infimum
+        return found, RootChange(old, new, score.infimum) if rooted else None
     if not np.isfinite(largest):
-        return seen
+        return seen, None
     limits = (*[Limits(score.infimum, largest)] * 2, Limits(-largest, largest))
-    return tuple(LimitedMean.of_moments(each, ends) for each, ends in zip(seen, limits, strict=True))
+    return tuple(LimitedMean.of_moments(each, ends) for each, ends in zip(seen, limits, strict=True)), None
 
 
 def _students(score: Score, before: Predictions, after: Predictions, seen: tuple[Moments, ...]) -> bool:
@@ -284,3 +281,65 @@ def _students(score: Score, before: Predictions, after: Predictions, seen: tuple
         if total.max() >= SURE:
             return False
     return True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RootChange:
+    """√(mean of new) − √(mean of old), scores of the same rows above their infimum.
+
+    The root of a mean of few rows is bent: a straight line through the observed means (the
+    delta method) is too flat where the true scores are lower, and the interval then ends too
+    early. An end δ is instead the value for which the line through the means that would go
+    with δ, as far as the rows tell, has its own end there: the limit of steps from the
+    observed means.
+    """
+
+    old: ScoredRows
+    new: ScoredRows
+    infimum: float
+
+    def interval(self, level: float) -> Interval:
+        """The interval of the difference; where Student's is as good, that of the straight line."""
+        sides, w = (self.old, self.new), self.old.weights
+        means = np.array([np.average(each.values, weights=w) for each in sides]) - self.infimum
+        roots = np.sqrt(means)
+        apart, straight = float(roots[1] - roots[0]), self._line(roots).mean()
+        if isinstance(straight, Moments) and (found := straight.interval(level)[0]) is not None:
+            moved = apart - straight.mean
+            return Interval(found.low + moved, found.high + moved, level, f"delta method, {found.method}")
+        best, worst = (
+            np.array([np.average(end(each.possible, axis=1), weights=w) for each in sides]) - self.infimum
+            for end in (np.min, np.max)
+        )
+        limits = np.maximum(best, LEAST_SHARE * means), np.maximum(worst, means)
+        low, high = (self._end(side, level, means, limits) for side in (0, 1))
+        return Interval(min(low, apart), max(high, apart), level, "roots linearised at each end")
+
+    def _line(self, roots: Floats) -> ScoredRows:
+        """Rows whose mean moves as the difference does while the roots of the means are near these."""
+        return self.new.blended(self.old, 0.5 / float(roots[1]), -0.5 / float(roots[0]))
+
+    def _end(self, side: int, level: float, means: Floats, limits: tuple[Floats, Floats]) -> float:
+        """The lower end (0) or the upper one (1)."""
+        roots, before, found, w = np.sqrt(means), np.inf, np.nan, self.old.weights
+        for _ in range(MOST_STEPS):
+            line = self._line(roots)
+            interval = line.mean().interval(level)[0]
+            assert interval is not None  # there are two rows
+            end, middle = (interval.low, interval.high)[side], np.average(line.values, weights=w)
+            found = float(np.diff(roots - self.infimum / roots)[0]) / 2 + end
+            apart = line.values - middle
+            variance = np.average(apart**2, weights=w)
+            if abs(found - before) <= CLOSE * (interval.high - interval.low) or variance == 0:
+                break
+            both = np.array([np.average(apart * each.values, weights=w) for each in (self.old, self.new)])
+            moved = np.clip(means + both / variance * (end - middle), *limits)
+            roots, before = (roots + np.sqrt(moved)) / 2, found
+        return found
+
+
+LEAST_SHARE = 1e-4
+"""Share of the observed score, above its infimum, below which a true one is not looked for."""
+
+MOST_STEPS, CLOSE = 30, 1e-3
+"""Steps to an end, and how near to the last, in widths of the interval, one has to be to stop."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import numpy as np
@@ -27,7 +27,7 @@ from calibrant.problems import InputError
 from calibrant.results import Estimate, Interval
 from calibrant.score.forecast_score import ForecastScore, check_forecast_score, skewed_pair
 from calibrant.score.passes import paired_moments
-from calibrant.score.possible import limited_pair
+from calibrant.score.possible import RootChange, limited_pair
 from calibrant.score.rule import Rule
 from calibrant.score.score import Score, check_score, first_infinite
 from calibrant.state.state import State
@@ -77,8 +77,8 @@ def compare(
     paired interval. When the map is injective the difference equals the improvement in
     the score's calibration error, whatever the size of the test set (Gruber & Buettner
     2022, Prop. 4.5). Differences of ECE have no such property. `root` is the difference
-    of the roots for the Brier score, with an interval by the delta method, which falls short
-    of its level by some points below 50 rows of a confident model.
+    of the roots for the Brier score; its interval allows for the bend of a root of few
+    rows.
     `compare(labels, before, after)`, or `compare(predictions, after)`.
 
     Parameters
@@ -196,8 +196,8 @@ class _Means:
     old: Mean
     new: Mean
     change: Mean
-    root: Mean | None = None
-    """of new/(2√new̅) − old/(2√old̅), the linearised change of the roots of the means, if it is known"""
+    root: RootChange | None = field(default=None, kw_only=True)
+    """the change of the roots of the means, where rows are few"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,8 @@ class _Family:
         if not self.cluster or groups is None:
             if isinstance(self.rule, Score) and isinstance(self.before, Predictions) and isinstance(after, Predictions):
                 seen = paired_moments(self.rule, self.before, after)
-                return _Means(*limited_pair(self.rule, self.before, after, seen))
+                means, root = limited_pair(self.rule, self.before, after, seen)
+                return _Means(*means, root=root)
             assert isinstance(self.rule, ForecastScore)
             assert isinstance(self.before, Forecasts)
             assert isinstance(after, Forecasts)
@@ -290,8 +291,7 @@ class _Family:
     def _around_roots(self, means: _Means, roots: list[float], apart: float) -> Interval | None:
         level = self.level_of_change
         if means.root is not None:
-            found, moved = means.root.interval(level)[0], apart - means.root.mean
-            return found and Interval(found.low + moved, found.high + moved, level, f"delta method, {found.method}")
+            return means.root.interval(level)
         errors = [each.error for each in (means.old, means.new, means.change)]
         if None in errors:
             return None
