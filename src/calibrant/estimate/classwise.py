@@ -11,6 +11,7 @@ from calibrant.bins import Binning, EqualMass, EqualWidth, bins_of
 from calibrant.bins.equal_mass import Ties
 from calibrant.estimate.binned import Options, binned_error, collect, finish
 from calibrant.inputs import check_choice, check_count
+from calibrant.kernels.logits import row_blocks
 from calibrant.methods import estimator
 from calibrant.norms import Norm
 from calibrant.predictions import Event, MultilabelPredictions, Predictions, admit
@@ -274,10 +275,12 @@ def _over_ranges(predictions: Predictions, rule: EqualMass, threshold: float | N
 
 def left_out_by_ece(predictions: Predictions, threshold: float | None) -> float:
     """Of the probabilities above a threshold, the share that is not of its row's top class; 0 if none is above."""
+    if threshold is None:
+        return 1 - 1 / predictions.n_classes
     probs, w = predictions.probs, predictions.weights
-    at_least = probs.astype(np.float64) > (-1.0 if threshold is None else threshold)
-    counted = at_least.sum(axis=1)
-    tops = at_least[np.arange(len(probs)), probs.argmax(axis=1)]
+    counted, tops = np.empty(len(probs)), predictions.event("top").probs.astype(np.float64) > threshold
+    for rows in row_blocks(*probs.shape):
+        counted[rows] = np.count_nonzero(probs[rows].astype(np.float64) > threshold, axis=1)
     total = float(counted.sum() if w is None else w @ counted)
     return 0.0 if total == 0 else 1 - float(tops.sum() if w is None else w @ tops) / total
 
