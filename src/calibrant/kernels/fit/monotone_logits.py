@@ -92,29 +92,43 @@ class SortedRows:
         return left, right, share
 
     @cached_property
+    def ends(self) -> tuple[Indices, Indices]:
+        """The class above and the class below each gap."""
+        above, below = (np.ascontiguousarray(each, np.intp) for each in (self.order[:, :-1], self.order[:, 1:]))
+        return above, below
+
+    @cached_property
     def place(self) -> Indices:
         """The place of each gap."""
         return places(self.logs.shape[1])
 
     def heights(self, c: Coefficients) -> Floats:
         """The new row z, largest first and with its top at 0."""
-        z = np.zeros_like(self.logs)
         if len(c.slopes):
-            f = at_cuts(self.cuts, c.slopes)[self.piece] + c.slopes[self.piece] * self.into
-            z += f - f[:, :1]
+            z = c.slopes.take(self.piece)
+            z *= self.into
+            z += at_cuts(self.cuts, c.slopes).take(self.piece)
+            z -= z[:, :1].copy()
+        else:
+            z = np.zeros_like(self.logs)
         if c.rates.size or len(c.above):
-            z[:, 1:] -= np.cumsum(self.factors(c) * self.gaps, axis=1)
+            moved = self.factors(c)
+            moved *= self.gaps
+            z[:, 1:] -= np.cumsum(moved, axis=1, out=moved)
         return z
 
     def factors(self, c: Coefficients) -> Floats:
         """m_j, `(n, K−1)`."""
-        m = np.zeros_like(self.gaps)
+        m: Floats | float = 0.0
         if c.rates.size:
             left, right, share = self.between
-            m += (c.rates[:, left] * (1 - share) + c.rates[:, right] * share).T[:, self.place]
+            at_places = c.rates.take(left, axis=1) * (1 - share) + c.rates.take(right, axis=1) * share
+            m = np.ascontiguousarray(at_places.T).take(self.place, axis=1)
         if len(c.above):
-            m += c.above[self.order[:, :-1]] + c.below[self.order[:, 1:]]
-        return m
+            own = c.above.take(self.ends[0])
+            own += c.below.take(self.ends[1])
+            m = own if isinstance(m, float) else np.add(m, own, out=m)
+        return np.asarray(m)
 
     def pull(self, r: Floats, c: Coefficients) -> Coefficients:
         """Σ r_ij ∂z_ij by every coefficient, for r whose rows sum to 0."""
@@ -128,8 +142,7 @@ class SortedRows:
                 rates[at] += summed(right, mine * share, len(self.knots))
         above, below = np.zeros_like(c.above), np.zeros_like(c.below)
         if len(above):
-            above = summed(self.order[:, :-1].ravel(), gap.ravel(), len(above))
-            below = summed(self.order[:, 1:].ravel(), gap.ravel(), len(below))
+            above, below = (summed(each.ravel(), gap.ravel(), c.above.size) for each in self.ends)
         return Coefficients(self._pull_slopes(r, len(c.slopes)), rates, above, below)
 
     def _pull_slopes(self, r: Floats, n_slopes: int) -> Floats:
@@ -194,6 +207,8 @@ def block_loss(rows: SortedRows, shares: Floats, weight: Floats, c: Coefficients
     e = np.exp(z)
     size = e.sum(axis=1)
     chosen = np.einsum("ij,ij->i", shares, z)
-    r = (e / size[:, None] - shares) * weight[:, None]
+    r = np.divide(e, size[:, None], out=e)
+    r -= shares
+    r *= weight[:, None]
     loss = np.einsum("i,i->", weight, np.log(size) - chosen)
     return np.concatenate([[loss], rows.pull(r, c).flat()])
