@@ -6,7 +6,8 @@ FEW = 10_000
 """Cells (rows × classes) up to which a call costs mostly its fixed part."""
 
 FIXED = (
-    "most of so short a call is the same at 20 rows: checks of labels, probabilities and options, and the result record"
+    "most of so short a call is the same at 20 rows: checks of labels, probabilities and options, some 20 µs, and the "
+    "result record, which the other does not make"
 )
 TAILS = (
     "exact in both tails: ln p and ln(1 − p) apart, a σ that cannot overflow, results kept off 0 and 1; the other clips the "
@@ -40,7 +41,8 @@ REASONS: dict[tuple[str, str], str] = {
     (
         "ece",
         "many",
-    ): "four sums per bin (rows, probabilities, their squares, events), for the bins and the interval; relplot has one",
+    ): "four sums per bin (rows, probabilities, their squares, events), for the bins and the noise floor, after checks; "
+    "relplot has one sum and no checks; up to 3·10⁵ rows NumPy adds them until the process has compiled something",
     (
         "brier",
         "many",
@@ -48,7 +50,7 @@ REASONS: dict[tuple[str, str], str] = {
     (
         "log",
         "many",
-    ): "scores both possible outcomes of every row, which the interval needs; the others score the one that occurred",
+    ): "the spread of the scores is summed too, and rows with a rare outcome are searched for, both for the interval",
     (
         "ks",
         "few",

@@ -230,7 +230,7 @@ def limited_mean(
 def possible_mean(score: Score, predictions: Predictions, view: Any, seen: Moments) -> LimitedMean | Moments:
     """The mean of the scores of few rows, with the limits of the possible ones; `seen` are its moments."""
     rare = score.rare_rows(predictions, view, seen.mean + (seen.squares / ENOUGH) ** 0.5)
-    if rare is not None and seen.mean**2 * ENOUGH <= seen.squares:
+    if rare is not None and seen.mean**2 * ENOUGH <= seen.squares and 4 * np.count_nonzero(rare) <= len(rare):
         rows = rare if predictions.weights is None else rare & (predictions.weights > 0)
         if not rows.any() or scored_rows(score, predictions.rows(rows), view).outside(seen) < SURE:
             return seen
