@@ -10,6 +10,8 @@ import pytest
 from pyarrow import parquet
 
 import calibrant as cal
+from calibrant.cli import data
+from calibrant.cli.data import scan_lake
 from test_cli import run
 
 
@@ -44,6 +46,22 @@ def test_commands_take_folders_and_patterns(lake, source):
         "site = a" in run("audit", path, "--by", "site").output
         or "group = a" in run("audit", path, "--by", "site").output
     )
+
+
+@pytest.mark.slow
+def test_a_long_file_is_read_in_batches(lake, monkeypatch):
+    whole = run("diagnose", lake / "0.parquet", "--json").output
+    asked = []
+    monkeypatch.setattr(data, "LONG_ROWS", 100)
+    monkeypatch.setattr(
+        data, "scan_lake", lambda *given, **options: asked.append(given) or scan_lake(*given, **options)
+    )
+    long = run("diagnose", lake / "0.parquet", "--json").output
+    assert len(asked) == 1
+    one, other = ([each["value"] for each in json.loads(text)["estimates"]] for text in (whole, long))
+    assert one == pytest.approx(other, rel=1e-12)
+    run("diagnose", lake / "0.parquet", "--groups", "site")  # a state would lose the groups
+    assert len(asked) == 1
 
 
 @pytest.mark.slow

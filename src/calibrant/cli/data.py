@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from calibrant.maps import CalibrationMap
 
 
+NOT_IN_STATES = ("weights", "groups", "soft")
+"""Columns and kinds of labels that a state does not keep."""
+
+LONG_ROWS = 20_000_000
+"""Of one file: more rows than these are summed up batch by batch, in a fraction of the memory."""
+
+
 @dataclass(frozen=True)
 class Source:
     """The file that a command read, and the columns it took; no file: nothing was read."""
@@ -57,14 +64,17 @@ class Source:
         return f"{text[:1].upper()}{text[1:]}" + (f"\nAfter: {str(self.after).lower()}" if self.after else "")
 
 
-def read(file: Path, columns: dict[str, Any], fitted: CalibrationMap | None = None) -> tuple[cal.Predictions, Source]:
+def read(
+    file: Path, columns: dict[str, Any], fitted: CalibrationMap | None = None, *, in_batches: bool = False
+) -> tuple[cal.Predictions, Source]:
     """The predictions in a file, in the order of a map's classes, and where they were found.
 
-    A pattern, a folder or a saved state gives a state, which is taken as predictions are.
+    A pattern, a folder or a saved state gives a state, which is taken as predictions are; so does a long file where it
+    may be read in batches.
     """
     columns = dict(columns)
     checkpoint = columns.pop("checkpoint", None)
-    if checkpoint is not None or is_lake(file):
+    if checkpoint is not None or is_lake(file) or (in_batches and _is_long(file, columns)):
         return _scanned(file, columns, checkpoint)
     predictions, chosen = files.read_with_columns(file, **columns)
     order = None if fitted is None or predictions.is_binary else order_of(fitted, predictions.classes)
@@ -76,6 +86,12 @@ def read(file: Path, columns: dict[str, Any], fitted: CalibrationMap | None = No
 def is_lake(file: Path) -> bool:
     """Is this a folder, a pattern of names, or a saved state?"""
     return file.is_dir() or _is_state(file) or (not file.exists() and has_magic(str(file)))
+
+
+def _is_long(file: Path, columns: dict[str, Any]) -> bool:
+    """Is this a Parquet file of so many rows that they had better be summed up batch by batch? Not with what a state loses."""
+    kept = any(columns.get(name) not in (None, False, "none") for name in NOT_IN_STATES)
+    return not kept and file.suffix == ".parquet" and file.is_file() and files.parquet_rows(file) > LONG_ROWS
 
 
 def _is_state(file: Path) -> bool:
@@ -107,7 +123,7 @@ def scan_lake(file: Path, columns: dict[str, Any], **options: Any) -> tuple[Any,
 def _of_many_files(columns: dict[str, Any]) -> dict[str, Any]:
     """The columns without those that cannot be used with many files, which are refused."""
     named = dict(columns)
-    for name in ("weights", "groups", "soft"):
+    for name in NOT_IN_STATES:
         if named.pop(name, None) not in (None, False, "none"):
             raise InputError(
                 name, "cannot be used with a pattern, a folder or a checkpoint", "a state does not keep it"

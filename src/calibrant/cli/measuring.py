@@ -70,7 +70,7 @@ def diagnose(
     """
     named = forecasts.forecast_columns(columns, file)
     given: Any
-    given, source = read(file, columns) if named is None else forecasts.read(file, named)
+    given, source = read(file, columns, in_batches=True) if named is None else forecasts.read(file, named)
     measures = () if fail_above is None or fail_above.measure is None else (fail_above.measure,)
     if measures and named is not None:
         raise click.UsageError("--fail-above NAME=X is for probabilities of classes: leave out the name.")

@@ -3,6 +3,7 @@
 from calibrant.files.answer_logs import holds_records as holds_records
 from calibrant.files.answers import Answers as Answers
 from calibrant.files.answers import read_answers as read_answers
+from calibrant.files.batches import parquet_rows as parquet_rows
 from calibrant.files.columns import Columns as Columns
 from calibrant.files.columns import UnknownColumn as UnknownColumn
 from calibrant.files.columns import choose as choose

@@ -141,6 +141,17 @@ def _rows(names: tuple[str, ...]) -> int:
     return int(np.clip(VALUES // len(names), FEWEST, MOST))
 
 
+def parquet_rows(path: Path) -> int:
+    """How many rows a Parquet file says it holds; 0 where it cannot be read, which reading it will explain."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        return int(parquet.read_metadata(path).num_rows)
+    except (OSError, pa.ArrowException):
+        return 0
+
+
 def _parquet(path: Path, _style: Style) -> tuple[list[str], Any]:
     from pyarrow import parquet
 
