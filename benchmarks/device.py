@@ -67,6 +67,13 @@ def pairs() -> list[str]:
             given, _ = seconds(lambda y=y, p=p, kind=kind: cal.skce(y, p, kernel=kind, bandwidth=0.5), 1)
             lines.append(f"| `skce`, {kind}, bandwidth given | {n:,} × 10 | {given:.3f} | | |")
             lines.append(f"| `skce`, {kind}, median bandwidth | {n:,} × 10 | {took:.3f} | | |")
+    y, p = rows(10_000_000)
+    for kind in ("tv", "laplace"):
+        torch.cuda.reset_peak_memory_stats()
+        start = time.perf_counter()
+        cal.skce(y, p, kernel=kind)
+        took, peak = time.perf_counter() - start, torch.cuda.max_memory_allocated() / 2**20
+        lines.append(f"| `skce`, {kind}, median bandwidth | 10,000,000 × 10 | {took:.1f} | | {peak:,.0f} |")
     for n in (100_000, 1_000_000):
         y, p = rows(n)
         torch.cuda.reset_peak_memory_stats()
