@@ -31,7 +31,7 @@ SHAPES = {
     "only in 0.70 to 0.75": -1.0 * ((PLACES > 0.7) & (PLACES < 0.75)),
 }
 """Errors of the same RMS, 0.05, over uniform scores."""
-CHECKED = 150
+CHECKED = 300
 """Data sets on which a simulated plan is checked."""
 DRAWS = 999
 """Null draws of a check; with 199 the test has some points less power than with its default."""

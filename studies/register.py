@@ -87,6 +87,7 @@ STUDIES = {
     "coverage_error": Study("coverage of the interval of the calibration error", (), 38, seed=20_261_118),
     "coverage_means": Study("coverage of intervals of gaps, scores and their changes", (), 60, seed=20_261_116),
     "coverage_forecasts": Study("coverage of intervals of scores of forecasts", (), 15, seed=20_261_117),
+    "coverage_clinical": Study("coverage of intervals of E50, E90 and Emax", (), 8, seed=20_261_120),
     "weights": Study("coverage and false alarms where rows have weights", (), 30, seed=20261116),
     "false_alarms": Study("false alarms of every single test", (), 10, seed=20261115),
     "power": Study("power and false alarms of `is_calibrated` and other tests", (), 60, seed=811_2026),

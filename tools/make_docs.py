@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import tomllib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -340,13 +341,10 @@ def _formulas_found(part: dict[str, Any]) -> list[str]:
     return [f"Formulas reject calibrated models in {words[0]}, and in {words[1]}."]
 
 
-FORECASTS = POWER.with_name("coverage_forecasts.md")
-
-
-def regression() -> str:
-    """The page on forecasts of a number, with how often a long tail is warned of as the study found it."""
-    found = rows_of(FORECASTS, "## Percent of results that warn of a long tail")
-    return filled(DOCS / "regression.md", {"warnings": table(tuple(found[0]), (row.values() for row in found))})
+def of_study(study: str, heading: str, page: str, part: str) -> str:
+    """A page with a table as a study found it."""
+    found = rows_of(POWER.with_name(f"{study}.md"), heading)
+    return filled(DOCS / page, {part: table(tuple(found[0]), (row.values() for row in found))})
 
 
 def command_line() -> str:
@@ -371,7 +369,10 @@ PAGES = {
     "maps.md": maps,
     "scores.md": scores,
     "testing.md": testing,
-    "regression.md": regression,
+    "regression.md": partial(
+        of_study, "coverage_forecasts", "## Percent of results that warn of a long tail", "regression.md", "warnings"
+    ),
+    "clinical.md": partial(of_study, "coverage_clinical", "## All cells", "clinical.md", "coverage"),
     "faq.md": faq,
 }
 

@@ -41,12 +41,13 @@ def posterior_error(
     value; its coverage is in `studies/results/coverage_error.md`. For `"max"` its lower end is
     the larger of two bounds, where that is below the posterior's, which is too large as
     the largest of noisy distances: that of the RMS error, and mean gaps over windows of
-    predictions. Its upper end is that of the posterior; for soft
-    labels it is the posterior interval. The curve with its band
-    is `parts["curve"]`. Curves are drawn with a fixed seed: the same rows give the same
-    answer. Its RMSE beside that of binned estimators, for errors in one place, waves and
-    few predictions, is in `studies/results/error_estimates.md`. Errors that change sign
-    within a hundredth of the rows, or waves of more than eight periods, are beyond it.
+    predictions. Its upper end is that of the posterior, which errs half as often as the
+    level says, at cells that are cut finely where few rows lie far apart; for soft labels
+    it is the posterior interval. The curve with its band is `parts["curve"]`. Curves are drawn with a fixed seed: the same rows
+    give the same answer. Its RMSE beside that of binned estimators, for errors in one
+    place, waves and few predictions, is in `studies/results/error_estimates.md`. Errors
+    that change sign within a hundredth of the rows, or waves of more than eight periods,
+    are beyond it.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ def posterior_error(
     check_level(level)
     predictions = admit(labels, probs, counts=counts, weights=weights)
     rows = as_predictions(predictions.event(view))
-    curves = possible_curves(rows.event("binary"))
+    curves = possible_curves(rows.event("binary"), finely=norm == "max")
     errors = np.sqrt(curves.errors(norm)) if norm == 2 and root else curves.errors(norm)
     low, value, high = curves.posterior(errors, level, exact=norm == "max")
     described = {"view": predictions.view(view), "norm": norm, "root": root}
@@ -104,7 +105,8 @@ def posterior_error(
             calibration_error_interval(rows, norm=2, level=apart).low,
             least_largest_error(rows.event("binary"), apart),
         )
-        interval = Interval(min(low, max(bounds)), high, float(level), "gaps over windows below, posterior above")
+        method = "gaps over windows below, posterior above"
+        interval = Interval(min(low, max(bounds)), curves.most(level), float(level), method)
     elif norm != "max" and not rows.soft:
         tested = calibration_error_interval(rows, norm=norm, level=level)
         ends = (tested.low, tested.high) if norm == 1 or root else (tested.low**2, tested.high**2)

@@ -11,10 +11,15 @@ from calibrant.kernels.fit.error_curves import ErrorCurves, error_curves
 from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.predictions import Event
 from calibrant.results import Curve
-from calibrant.types import Floats
+from calibrant.state.pooled import Pooled
+from calibrant.types import Floats, Indices
 
 CELLS = 100
 """Cells of equal mass; equal predictions are never split."""
+
+WIDEST = 0.05
+"""Cells whose predictions span more are cut again for the largest error: it may lie at a few of a cell's rows alone, which
+its mean prediction hides. Chosen on rare events and confident models, other worlds than those of studies/coverage_clinical.py."""
 
 BEYOND_ONE = 3.0
 """Log-odds beyond those of one row in all from which on a prediction is as good as certain: were it right, so many rows
@@ -65,13 +70,18 @@ class PossibleCurves:
             low, middle, high = np.quantile(errors, at).tolist()
         return low, middle, high
 
-    def error_quantiles(self, share: float) -> Floats:
-        """The distance |c(p) − p| that this share of the rows does not exceed, of each curve."""
+    def most(self, level: float) -> float:
+        """Upper end of the largest distance; it errs half as often as the posterior says."""
+        return self.posterior(self.errors("max"), (1 + level) / 2, exact=True)[2]
+
+    def error_quantiles(self, *shares: float) -> Floats:
+        """The distances |c(p) − p| that these shares of the rows do not exceed, `(shares, draws)`."""
         away = np.abs(self.away)
         order = np.argsort(away, axis=1)
         covered = np.cumsum(self.support[order], axis=1)
-        at = np.minimum((covered < share - 1e-12).sum(axis=1), away.shape[1] - 1)
-        found: Floats = np.take_along_axis(away, np.take_along_axis(order, at[:, None], axis=1), axis=1)[:, 0]
+        at = np.stack([(covered < share - 1e-12).sum(axis=1) for share in shares], axis=1)
+        at = np.take_along_axis(order, np.minimum(at, away.shape[1] - 1), axis=1)
+        found: Floats = np.take_along_axis(away, at, axis=1).T
         return found
 
     def band(self, level: float) -> Curve:
@@ -81,18 +91,51 @@ class PossibleCurves:
         return Curve(self.prob, y, low, high, self.support, float(level))
 
 
-def possible_curves(event: Event) -> PossibleCurves:
-    """The curves of an event, computed once for all norms; the same rows give the same draws."""
-    found: PossibleCurves = event.kept("possible curves", lambda: _possible(event))
+def possible_curves(event: Event, *, finely: bool = False) -> PossibleCurves:
+    """The curves of an event, computed once for all norms; the same rows give the same draws.
+
+    Parameters
+    ----------
+    event
+        The rows.
+    finely
+        Cut cells of rows that are far apart again, for the largest error.
+    """
+
+    def made() -> PossibleCurves:
+        starts = _cells(event.pooled)
+        finer = _cut_again(event.pooled, starts) if finely else starts
+        if finely and len(finer) == len(starts):
+            return possible_curves(event)
+        return _possible(event.pooled, finer)
+
+    found: PossibleCurves = event.kept(f"possible curves{', finely' * finely}", made)
     return found
 
 
-def _possible(event: Event) -> PossibleCurves:
-    pooled = event.pooled
-    limit = np.log(pooled.total) + BEYOND_ONE
-    z = log_odds(pooled.values)
-    ends = np.searchsorted(z, [-limit, limit], side="right")  # certain predictions share no cell with others
-    starts = np.union1d(mass_starts(pooled, CELLS), ends[ends < len(z)])
+def _limit(pooled: Pooled) -> float:
+    """Log-odds from which on a prediction is as good as certain."""
+    return float(np.log(pooled.total) + BEYOND_ONE)
+
+
+def _cells(pooled: Pooled) -> Indices:
+    """Where cells start; certain predictions share none with others."""
+    limit, z = _limit(pooled), log_odds(pooled.values)
+    ends = np.searchsorted(z, [-limit, limit], side="right")
+    return np.union1d(mass_starts(pooled, CELLS), ends[ends < len(z)])
+
+
+def _cut_again(pooled: Pooled, starts: Indices) -> Indices:
+    """The starts, and cuts at multiples of `WIDEST` within the cells that span more."""
+    values = pooled.values
+    spans = values[np.append(starts[1:], len(values)) - 1] - values[starts]
+    cuts = np.searchsorted(values, np.arange(WIDEST, 1.0, WIDEST))
+    cuts = cuts[cuts < len(values)]
+    return np.union1d(starts, cuts[spans[np.searchsorted(starts, cuts, side="right") - 1] > WIDEST])
+
+
+def _possible(pooled: Pooled, starts: Indices) -> PossibleCurves:
+    limit = _limit(pooled)
     weight, prob, _ = part_sums(pooled, starts)
     told = pooled.effective(starts)
     rows, hits = (np.add.reduceat(v, starts) for v in (told.weight, told.hits))

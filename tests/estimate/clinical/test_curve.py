@@ -10,7 +10,7 @@ import calibrant as cal
 from calibrant import InputError
 from calibrant.estimate.clinical import curve
 from calibrant.infer.largest_error import least_largest_error
-from calibrant.infer.possible_curves import BEYOND_ONE, possible_curves
+from calibrant.infer.possible_curves import BEYOND_ONE, WIDEST, possible_curves
 from naive import clinical as naive
 
 FUNCTIONS = (
@@ -42,7 +42,52 @@ def test_they_are_errors_along_the_possible_curves(predictions):
 def test_quantiles_curve_by_curve(predictions, share):
     curves = possible_curves(predictions.event("binary"))
     expected = [naive.error_quantile(row, curves.support, share) for row in np.abs(curves.away[:50])]
-    np.testing.assert_allclose(curves.error_quantiles(share)[:50], expected, atol=0)
+    lower, found = curves.error_quantiles(share - 0.05, share)
+    np.testing.assert_allclose(found[:50], expected, atol=0)
+    assert (lower <= found).all()
+
+
+@pytest.mark.parametrize(("measure", "share"), [(curve.error_quantile_50, 0.5), (curve.error_quantile_90, 0.9)])
+def test_ends_of_quantiles_are_those_of_shares_beside_them(predictions, measure, share):
+    curves, found = possible_curves(predictions.event("binary")), measure(predictions)
+    quantiles, wide = curves.error_quantiles(share - 0.05, share, share + 0.05), 1 - 0.05 / curve.WIDENED
+    below, at, above = (curves.posterior(each, wide, exact=True) for each in quantiles)
+    assert below[0] < at[0] < at[2] < above[2]
+    assert (found.interval.low, found.value) == (below[0], at[1])
+    assert found.interval.high == min(above[2], curve.largest_error(predictions).interval.high)
+
+
+def test_no_quantile_reaches_above_the_largest_error():
+    rng = np.random.default_rng(0)
+    probs = 10 ** rng.uniform(-3, -2, 50)
+    data = cal.Predictions(rng.random(50) < probs, probs)
+    most = curve.largest_error(data).interval.high
+    plain = np.quantile(possible_curves(data.event("binary")).error_quantiles(0.95), 0.995)
+    assert plain > 1.2 * most
+    assert curve.error_quantile_90(data).interval.high == most
+
+
+def few_high_risks(seed, n):
+    """A rare event: the largest error lies at the highest risk."""
+    rng = np.random.default_rng(seed)
+    odds = rng.normal(-5.0, 1.0, n)
+    rate, probs = 1 / (1 + np.exp(-odds - 0.9)), 1 / (1 + np.exp(-odds))
+    return cal.Predictions(rng.random(n) < rate, probs), np.abs(rate - probs).max()
+
+
+def test_cells_of_rows_far_apart_are_cut_again_for_the_largest_error(predictions):
+    data, truth = few_high_risks(0, 4000)
+    event = data.event("binary")
+    plain, finer = possible_curves(event), possible_curves(event, finely=True)
+    assert set(plain.prob[:-1]) <= set(finer.prob)  # only the cell of the highest risks
+    assert np.ptp(np.sort(data.probs)[-40:]) > WIDEST
+    assert data.probs.max() - finer.prob.max() < WIDEST < data.probs.max() - plain.prob.max()
+    assert finer.support.sum() == pytest.approx(1, abs=1e-12)
+    found = curve.largest_error(data)
+    assert found.interval.high == finer.posterior(finer.errors("max"), 0.975, exact=True)[2]
+    assert plain.posterior(plain.errors("max"), 0.975, exact=True)[2] < truth < found.interval.high
+    even = predictions.event("binary")  # cells of a hundredth: none is cut
+    assert possible_curves(even, finely=True) is possible_curves(even)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -63,7 +108,7 @@ def test_a_few_certain_risks_that_were_right_do_not_make_the_largest_error_unkno
     labels, probs, _ = certain_rows(0)
     labels, probs = np.append(labels, [False] * 6), np.append(probs, [1e-7] * 6)
     event = cal.Predictions(labels, probs).event("binary")
-    curves = possible_curves(event)
+    curves = possible_curves(event, finely=True)
     assert curves.likely is not None
     errors = curves.errors("max")
     plain, exact = curves.posterior(errors, 0.95), curves.posterior(errors, 0.95, exact=True)
@@ -76,13 +121,13 @@ def test_a_few_certain_risks_that_were_right_do_not_make_the_largest_error_unkno
     assert probs.max() < 1 - least
     rate = least + curves.away[:, int(np.argmin(curves.prob))]
     np.testing.assert_allclose(curves.likely, (1 - rate) ** certain.sum(), rtol=1e-6, atol=1e-12)
-    assert curve.largest_error(labels, probs).interval.high == exact[2]
+    assert curve.largest_error(labels, probs).interval.high == curves.posterior(errors, 0.975, exact=True)[2]
 
 
 def test_the_lower_end_of_the_largest_error_is_the_larger_of_two_bounds(predictions):
     event = predictions.event("binary")
     bounds = cal.calibration_error_interval(predictions, norm=2, level=0.975).low, least_largest_error(event, 0.975)
-    curves = possible_curves(event)
+    curves = possible_curves(event, finely=True)
     low = curves.posterior(curves.errors("max"), 0.95, exact=True)[0]
     assert curve.largest_error(predictions).interval.low == min(low, max(bounds))
 
@@ -105,10 +150,23 @@ def test_no_window_has_a_larger_gap_than_the_largest_error():
 @pytest.mark.slow
 def test_the_interval_of_the_largest_error_holds_it():
     held = []
-    for seed in range(30):
+    for seed in range(20):
         labels, probs, truth = certain_rows(seed)
         held.append(truth in curve.largest_error(labels, probs).interval)
-    assert np.mean(held) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 30)
+        rare, truth = few_high_risks(seed, 4000)
+        held.append(truth in curve.largest_error(rare).interval)
+    assert np.mean(held) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 40)
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_quantile_beside_a_jump_holds_it():
+    held, rng = [], np.random.default_rng(43)
+    for _ in range(40):
+        probs = rng.random(4000)
+        truth = probs - 0.2 * (probs > 0.86)
+        found = curve.error_quantile_90(rng.random(4000) < truth, probs)
+        held.append(np.quantile(np.abs(probs - truth), 0.9) in found.interval)
+    assert np.mean(held) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 40)
 
 
 @pytest.mark.slow

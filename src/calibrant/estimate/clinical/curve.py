@@ -21,6 +21,10 @@ WIDENED = 5
 """The noise of a curve adds to a quantile of its distances, so that the plain posterior interval misses it too often: the rate at
 which it may miss is divided by this."""
 
+BESIDE = 0.05
+"""Noise also exchanges rows that are far off and rows that are not: where distances jump, as at the edge of an error in one place,
+the quantile of a curve lies on the wrong side of the jump. The ends are those of quantiles this share of the rows below and above."""
+
 
 @estimator("ici", "ICI", "integrated calibration index", kind="clinical estimator", soft_labels=False)
 def integrated_calibration_index(
@@ -88,9 +92,11 @@ def error_quantile_50(
 ) -> Estimate:
     """How far are risks from observed rates, for half of the rows at most?
 
-    The median of |c(p) − p| over the rows, with c the rate at each prediction. Value
-    and interval are quantiles of the posterior over calibration curves, as in
-    `posterior_error`.
+    The median of |c(p) − p| over the rows, with c the rate at each prediction. The value
+    is its median over the calibration curves that `posterior_error` has. The interval
+    reaches from the lower end of the 45 % quantile to the upper end of the 55 % quantile,
+    and errs a fifth as often as the posterior says: noise moves quantiles. How often it
+    holds is in `studies/results/coverage_clinical.md`.
 
     Parameters
     ----------
@@ -140,9 +146,11 @@ def error_quantile_90(
 ) -> Estimate:
     """How far are risks from observed rates, for nine tenths of the rows at most?
 
-    The 90 % quantile of |c(p) − p| over the rows, with c the rate at each prediction. Value
-    and interval are quantiles of the posterior over calibration curves, as in
-    `posterior_error`.
+    The 90 % quantile of |c(p) − p| over the rows, with c the rate at each prediction. The
+    value is its median over the calibration curves that `posterior_error` has. The interval
+    reaches from the lower end of the 85 % quantile to the upper end of the 95 % quantile,
+    and errs a fifth as often as the posterior says: noise moves quantiles. How often it
+    holds is in `studies/results/coverage_clinical.md`.
 
     Parameters
     ----------
@@ -193,10 +201,10 @@ def largest_error(
     """How far are risks from observed rates, at worst?
 
     The largest |c(p) − p| over the predictions, with c the rate at each of them: value and
-    interval of `posterior_error(norm="max")`. One risk of 0.9999 or of 0.0001 alone in its
-    region leaves its rate open, and with it the largest distance: the interval then
-    reaches far up. Where the largest error lies at the few highest risks of a rare event
-    alone, the upper end is too low, far too low at worst. E90 is steadier.
+    interval of `posterior_error(norm="max")`. Few rows far from all others, such as the
+    highest risks of a rare event, leave their rate open, and with it the largest distance:
+    the interval then reaches far up. How often it holds, and how wide it is, is in
+    `studies/results/coverage_clinical.md`. E90 is steadier.
 
     Parameters
     ----------
@@ -237,10 +245,16 @@ def largest_error(
 
 
 def _quantile(predictions: Predictions, name: str, share: float, view: Any, level: float) -> Estimate:
-    """The posterior median and interval of a quantile of the distances."""
+    """The posterior median of a quantile of the distances, and the ends of those a little below and above.
+
+    No quantile is larger than the largest distance, nor its upper end than that one's.
+    """
     check_level(level)
-    curves = possible_curves(plain_event(predictions, view))
-    low, value, high = curves.posterior(curves.error_quantiles(share), 1 - (1 - level) / WIDENED)
-    interval = Interval(low, high, float(level), "posterior, widened")
+    event = plain_event(predictions, view)
+    curves = possible_curves(event)
+    shares, wide = (share - BESIDE, share, share + BESIDE), 1 - (1 - level) / WIDENED
+    below, at, above = (curves.posterior(each, wide, exact=True) for each in curves.error_quantiles(*shares))
+    high = max(at[1], min(above[2], possible_curves(event, finely=True).most(level)))
+    interval = Interval(below[0], high, float(level), "posterior, widened")
     described = {"view": predictions.view(view)}
-    return Estimate(name, f"E{100 * share:.0f}", value, predictions.n, interval, None, described)
+    return Estimate(name, f"E{100 * share:.0f}", at[1], predictions.n, interval, None, described)
