@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import wraps
 from inspect import Parameter, isclass, signature
+from itertools import takewhile
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -36,11 +37,15 @@ def checked(function: F) -> F:
     hints: dict[str, Any] = {}
     places = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
     names = tuple(name for name, each in signature(function).parameters.items() if each.kind in places)
+    free: list[str] = []  # the first of them, which may be anything
 
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
         if not hints:
             hints.update(_hints(function))
+            free.extend(takewhile(lambda name: hints.get(name, Any) is Any, names))
+        if not options and len(arguments) <= len(free):
+            return function(*arguments)
         given = options if not arguments else dict(zip(names, arguments, strict=False)) | options
         for name, value in given.items():
             hint = hints.get(name, Any)

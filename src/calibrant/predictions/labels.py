@@ -53,8 +53,10 @@ def check_lengths(labels: Array, predicted: Array, name: str) -> None:
 
 def check_swapped(labels: Any, probs: Array, soft: bool) -> None:
     """Refuse fractions as labels, with a guess at whether labels and probabilities were swapped."""
+    if soft or (type(labels) is np.ndarray and labels.dtype.kind != "f"):
+        return
     found = to_numpy(labels, "labels")
-    if soft or found.dtype.kind != "f" or not len(found):
+    if found.dtype.kind != "f" or not len(found):
         return
     fraction = (found != np.floor(found)) & np.isfinite(found)
     if fraction.any():

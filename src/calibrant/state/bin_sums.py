@@ -115,8 +115,11 @@ class BinSums:
 
     def gap_over_rows(self) -> Floats:
         """(C,): Σ n_k/n · |p̄_k − ȳ_k|, of which the n_k cancel."""
-        gaps: Floats = np.add.reduce(np.abs(self.sums[..., 1] - self.sums[..., 3]), axis=-1) / self.total
-        return gaps
+        gaps = self.sums[..., 1] - self.sums[..., 3]
+        found: Floats = np.add.reduce(np.abs(gaps, out=gaps), axis=-1) / (
+            np.add.reduce(self.sums[..., 0], axis=-1) + self.outside
+        )
+        return found
 
     @cached_property
     def shares(self) -> Floats:

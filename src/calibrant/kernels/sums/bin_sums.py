@@ -44,6 +44,8 @@ def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: 
     n_bins, arrays = len(thresholds) - 1, (probs, outcomes, ONE if weights is None else weights)
     many = len(probs) >= COMPILE_FROM
     if not many and not fused_pass.ready(*arrays):
+        if len(probs) <= CHUNK:
+            return index_sums(grid_index(probs, thresholds), probs, outcomes, weights, n_bins)
 
         def some(rows: slice) -> Floats:
             w = None if weights is None else weights[rows]
