@@ -69,10 +69,11 @@ class Auto(Recipe[CalibrationMap]):
 
     Each candidate is fitted on all folds but one and scored on the held-out rows. The
     result is one map: the mean of the candidates' log-probabilities, weighted by
-    exp(−½·n·(held-out log loss − the best)). The loss of a candidate includes one more row
+    exp(−¼·n·(held-out log loss − the best)). The loss of a candidate includes one more row
     with the worst change from the predictions that is still credible, so that rows without
-    an error do not speak for a map that is too sure. `fit.choice` of the returned map holds
-    the candidates' scores and weights and the reason.
+    an error do not speak for a map that is too sure. The less sure it is that the average
+    is better than the predictions as they are, the larger their share in it, up to a half.
+    `fit.choice` of the returned map holds the candidates' scores and weights and the reason.
 
     Parameters
     ----------
@@ -208,9 +209,9 @@ class _Trial:
     def _average(
         self, judged: Judged, fitted: dict[str, CalibrationMap], masks: list[Bools], lift: float, given: Predictions
     ) -> CalibrationMap:
-        kept = {name: weight for name, weight in judged.weights().items() if weight >= SMALLEST}
-        kept = {name: weight / sum(kept.values()) for name, weight in kept.items()}
         procedure = judged.crossed(masks, lambda others: judged.mixed(judged.weights(others)))
+        kept = _kept(judged.weights(), judged.share_of_none(procedure))
+        procedure = judged.crossed(masks, lambda others: judged.shrunk(procedure, others))
         choice = self._choice("mixture", judged, fitted, kept, procedure, _why_mixed(kept))
         if len(kept) == 1:
             (name,) = kept
@@ -252,6 +253,14 @@ class _Trial:
         note += " The last row is the procedure: each fold by what the other folds decide."
         note += "".join(f" {each} is no candidate: {why}" for each, why in self.refused.items())
         return Choice(chosen, reason, self.rule.title, tuple(tried), measured("auto", procedure), note)
+
+
+def _kept(weights: dict[str, float], none: float) -> dict[str, float]:
+    """The weights that are not small, `none` of all that of the predictions as they are if it is not small either."""
+    found = {name: weight for name, weight in weights.items() if weight >= SMALLEST}
+    none = none if none >= SMALLEST else 0.0
+    found = {name: (1 - none) * weight / sum(found.values()) for name, weight in found.items()}
+    return found | ({"identity": found.get("identity", 0.0) + none} if none else {})
 
 
 def _total(rows: Predictions) -> float:
