@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+from calibrant import Predictions
+from calibrant.maps.auto import candidates_for
 from studies import arena_data
 from studies.arena_entry import entries
 from studies.arena_rules import judged, rows
@@ -169,7 +171,18 @@ def standings(some: dict) -> str:
         "s",
     )
     heads += tuple(f"{name} beats it" for name in champions)
-    return f"{len(some)} experiments on {len(set(sets))} sets.\n\n" + table(heads, lines)
+    longer = values[3, names.index("auto")] / np.nanmax(
+        values[3, [names.index(each) for each in candidates(names)]], axis=0
+    )
+    time = f"`auto` takes {np.median(longer):.1f} times as long as its slowest candidate in the median experiment."
+    return f"{len(some)} experiments on {len(set(sets))} sets. {time}\n\n" + table(heads, lines)
+
+
+def candidates(names: list[str]) -> list[str]:
+    """The entries that `auto` tries."""
+    k = 2 if "platt" in names else 3
+    rows = Predictions(np.arange(100) % k, np.full((100, k), 1 / k) if k > 2 else np.full(100, 0.5))
+    return [each for each in candidates_for(rows) if each in names]
 
 
 def lower(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import pytest
 import calibrant as cal
 from calibrant import Auto, Predictions
 from calibrant.maps.auto import FEWEST, LIFT, candidates_for
-from calibrant.maps.judged import DOUBTED_UP_TO, SEVERAL_OTHERS, TRUST
+from calibrant.maps.judged import DOUBT, DOUBTED_UP_TO, SEVERAL_OTHERS, TRUST, UNDECIDED, Judged
 
 
 def softmax(z):
@@ -47,7 +47,8 @@ def test_the_average_is_as_sure_as_the_truth(rng):
     assert "identity" not in [part.method for part in fitted.parts]
 
 
-def test_weights_follow_the_held_out_loss_and_the_worst_credible_change(rng):
+def test_weights_follow_the_held_out_loss_and_the_worst_credible_change(rng, monkeypatch):
+    monkeypatch.setattr("calibrant.maps.judged.UNDECIDED", 0.0)
     said = calibrated(rng, 120)
     fitted = Auto(candidates=("identity", "platt")).fit(said)
     from calibrant.maps.folds import in_folds
@@ -66,7 +67,7 @@ def test_weights_follow_the_held_out_loss_and_the_worst_credible_change(rng):
     worst = change[order][np.searchsorted(np.cumsum(chance[order]), 0.05)]
     beyond = change > worst
     guard = worst + 2 * (chance[beyond] * (change[beyond] - worst)).sum()
-    price = np.log(SEVERAL_OTHERS) * DOUBTED_UP_TO / (DOUBTED_UP_TO + 120)
+    price = DOUBT * np.log(SEVERAL_OTHERS) * DOUBTED_UP_TO / (DOUBTED_UP_TO + 120)
     odds = np.exp(-TRUST * (loss["platt"] + guard - loss["identity"]) - price)
     assert fitted.weights[1] / fitted.weights[0] == pytest.approx(odds, rel=0.05)  # limits lie on a grid
 
@@ -86,8 +87,40 @@ def test_the_fewer_the_rows_the_more_the_identity_weighs(rng):
             return self.name
 
     weights = Auto(candidates=("identity", *(Same(f"same {i}") for i in range(7)))).fit(said).weights
-    expected = 7 ** (DOUBTED_UP_TO / (DOUBTED_UP_TO + 80))
+    expected = 7 ** (DOUBT * DOUBTED_UP_TO / (DOUBTED_UP_TO + 80))
     assert weights[0] / weights[1] == pytest.approx(expected)
+
+
+def two_columns_of(p):
+    return np.log(np.stack([1 - p, p], axis=1))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_less_sure_an_average_is_better_the_larger_the_share_of_no_repair(rng, grouped):
+    from scipy.stats import norm
+
+    p = rng.beta(1, 1, 300)
+    groups = np.arange(300) // 3 if grouped else None
+    said = Predictions(np.repeat(rng.random(100) < 0.4, 3), p, groups=groups)
+    shares = []
+    for towards in (0.05, 0.3, 0.9):
+        logs = two_columns_of((1 - towards) * p + towards * 0.4)
+        judged = Judged(said, two_columns_of(p), {"identity": two_columns_of(p), "other": logs}, cal.score.LogScore())
+        change = (judged.before - logs)[np.arange(300), said.labels]
+        away = change - change.mean()
+        error = np.sqrt((away.reshape(100, 3).sum(axis=1) ** 2 if grouped else away**2).sum())
+        shares.append(judged.share_of_none(logs))
+        assert shares[-1] == pytest.approx(UNDECIDED * norm.cdf(change.sum() / error), rel=1e-9)
+    assert judged.share_of_none(judged.before) == 0  # nothing is changed
+    assert 0 < shares[0] < 1e-3
+    assert Judged(said, judged.before, {"other": logs}, judged.rule).share_of_none(judged.before - 1.0 * p[:, None]) == 0
+
+
+def test_an_average_that_is_not_surely_better_is_partly_the_predictions(rng):
+    found = [Auto(candidates=("identity", "platt")).fit(calibrated(rng, 400)) for _ in range(3)]
+    weights = [{each.name: each.weight for each in fitted.fit.choice.candidates} for fitted in found]
+    assert all(each["identity"] > 0.3 for each in weights)
+    assert all(sum(each.values()) == pytest.approx(1) for each in weights)
 
 
 @pytest.mark.slow

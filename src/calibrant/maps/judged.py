@@ -27,6 +27,9 @@ many rows as its square root; with many as one of them."""
 UNDECIDED = 0.5
 """The share of the predictions as they are in an average for which held-out rows show nothing, times two."""
 
+SAME = 1e-12
+"""Nats: what changes no row by more is no change."""
+
 SEVERAL_OTHERS = 6
 """Fewer other maps count as so many."""
 
@@ -114,11 +117,15 @@ class Judged:
             return 0.0
         mass = self._mass()[used]
         change = (self._scored(logs, check_score("log")).values - self.plain)[used]
-        away = mass * (change - np.average(change, weights=mass))
-        if self.rows.groups is not None:
-            away = np.bincount(np.unique(self.rows.groups[used], return_inverse=True)[1], away)
-        error = float(np.sqrt(away @ away))
-        return UNDECIDED / 2 * math.erfc(-float(mass @ change) / (error * math.sqrt(2))) if error else 0.0
+        away = change - np.average(change, weights=mass)
+        if self.rows.groups is None:
+            error = math.sqrt(float((mass if self.rows.squares is None else self.rows.squares[used]) @ away**2))
+        else:
+            sums = np.bincount(np.unique(self.rows.groups[used], return_inverse=True)[1], mass * away)
+            error = math.sqrt(float(sums @ sums))
+        if error < SAME * float(mass.sum()):
+            return 0.0
+        return UNDECIDED / 2 * math.erfc(-float(mass @ change) / (error * math.sqrt(2)))
 
     def shrunk(self, logs: Floats, used: Bools) -> Floats:
         """Log-probabilities of an average with the share of the predictions as they are that some rows ask for."""

@@ -140,7 +140,8 @@ def fit_mixture(chances: Floats, weight: Floats, near: Floats | None = None) -> 
     w, m = weight / weight.sum(), chances.shape[1]
 
     def loss(u: Floats) -> float:
-        return -float(np.dot(w, np.log(chances @ u)))
+        with np.errstate(divide="ignore"):  # a chance of 0 is infinitely bad
+            return -float(np.dot(w, np.log(chances @ u)))
 
     def step(u: Floats) -> Floats:
         ratio = np.minimum(chances / (chances @ u)[:, None], LARGEST_RATIO)
