@@ -8,7 +8,7 @@ import pytest
 import calibrant as cal
 from calibrant import Auto, Predictions
 from calibrant.maps.auto import FEWEST, LIFT, candidates_for
-from calibrant.maps.judged import DOUBT, DOUBTED_UP_TO, SEVERAL_OTHERS, TRUST, UNDECIDED, Judged
+from calibrant.maps.judged import DISTRUSTED, DOUBT, DOUBTED_UP_TO, SEVERAL_OTHERS, TRUST, Judged
 
 
 def softmax(z):
@@ -48,7 +48,7 @@ def test_the_average_is_as_sure_as_the_truth(rng):
 
 
 def test_weights_follow_the_held_out_loss_and_the_worst_credible_change(rng, monkeypatch):
-    monkeypatch.setattr("calibrant.maps.judged.UNDECIDED", 0.0)
+    monkeypatch.setattr("calibrant.maps.judged.DISTRUSTED", 0.0)
     said = calibrated(rng, 120)
     fitted = Auto(candidates=("identity", "platt")).fit(said)
     from calibrant.maps.folds import in_folds
@@ -68,7 +68,7 @@ def test_weights_follow_the_held_out_loss_and_the_worst_credible_change(rng, mon
     beyond = change > worst
     guard = worst + 2 * (chance[beyond] * (change[beyond] - worst)).sum()
     price = DOUBT * np.log(SEVERAL_OTHERS) * DOUBTED_UP_TO / (DOUBTED_UP_TO + 120)
-    odds = np.exp(-TRUST * (loss["platt"] + guard - loss["identity"]) - price)
+    odds = np.exp(-TRUST["one event"] * (loss["platt"] + guard - loss["identity"]) - price)
     assert fitted.weights[1] / fitted.weights[0] == pytest.approx(odds, rel=0.05)  # limits lie on a grid
 
 
@@ -110,10 +110,12 @@ def test_the_less_sure_an_average_is_better_the_larger_the_share_of_no_repair(rn
         away = change - change.mean()
         error = np.sqrt((away.reshape(100, 3).sum(axis=1) ** 2 if grouped else away**2).sum())
         shares.append(judged.share_of_none(logs))
-        assert shares[-1] == pytest.approx(UNDECIDED * norm.cdf(change.sum() / error), rel=1e-9)
+        assert shares[-1] == pytest.approx(DISTRUSTED * norm.cdf(change.sum() / error), rel=1e-9)
     assert judged.share_of_none(judged.before) == 0  # nothing is changed
     assert 0 < shares[0] < 1e-3
-    assert Judged(said, judged.before, {"other": logs}, judged.rule).share_of_none(judged.before - 1.0 * p[:, None]) == 0
+    assert (
+        Judged(said, judged.before, {"other": logs}, judged.rule).share_of_none(judged.before - 1.0 * p[:, None]) == 0
+    )
 
 
 def test_an_average_that_is_not_surely_better_is_partly_the_predictions(rng):

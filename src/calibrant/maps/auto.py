@@ -69,11 +69,12 @@ class Auto(Recipe[CalibrationMap]):
 
     Each candidate is fitted on all folds but one and scored on the held-out rows. The
     result is one map: the mean of the candidates' log-probabilities, weighted by
-    exp(−¼·n·(held-out log loss − the best)). The loss of a candidate includes one more row
-    with the worst change from the predictions that is still credible, so that rows without
-    an error do not speak for a map that is too sure. The less sure it is that the average
-    is better than the predictions as they are, the larger their share in it, up to a half.
-    `fit.choice` of the returned map holds the candidates' scores and weights and the reason.
+    exp(−τ·n·(held-out log loss − the best)), τ = ¼ for one event and ½ for several classes.
+    The loss of a candidate includes one more row with the worst change from the predictions
+    that is still credible, so that rows without an error do not speak for a map that is too
+    sure. The less sure it is that the average of one event is better than the predictions
+    as they are, the larger their share in it, up to 0.3. `fit.choice` of the returned map
+    holds the candidates' scores and weights and the reason.
 
     Parameters
     ----------
