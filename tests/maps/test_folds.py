@@ -250,7 +250,7 @@ def test_a_search_that_begins_near_its_end_ends_there(rng, method, k):
 @pytest.mark.parametrize("method", ["gaussian_process", "piecewise_linear"])
 @pytest.mark.parametrize("logits", [False, True])
 def test_all_folds_at_once_are_as_each_by_itself(rng, method, logits):
-    given = overconfident(rng, 600)
+    given = overconfident(rng, 700)
     if logits:
         given = Predictions.from_logits(given.labels, log_odds(given.probs))
     folds, recipe = folds_of(given), cal.maps.recipe_of(method)
