@@ -1,6 +1,7 @@
 """Auto: candidates judged on held-out rows, and averaged, or the simplest good one chosen."""
 
 import warnings
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -97,8 +98,6 @@ def two_columns_of(p):
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_the_less_sure_an_average_is_better_the_larger_the_share_of_no_repair(rng, grouped):
-    from scipy.stats import norm
-
     p = rng.beta(1, 1, 300)
     groups = np.arange(300) // 3 if grouped else None
     said = Predictions(np.repeat(rng.random(100) < 0.4, 3), p, groups=groups)
@@ -110,7 +109,7 @@ def test_the_less_sure_an_average_is_better_the_larger_the_share_of_no_repair(rn
         away = change - change.mean()
         error = np.sqrt((away.reshape(100, 3).sum(axis=1) ** 2 if grouped else away**2).sum())
         shares.append(judged.share_of_none(logs))
-        assert shares[-1] == pytest.approx(DISTRUSTED * norm.cdf(change.sum() / error), rel=1e-9)
+        assert shares[-1] == pytest.approx(DISTRUSTED * NormalDist().cdf(change.sum() / error), rel=1e-9)
     assert judged.share_of_none(judged.before) == 0  # nothing is changed
     assert 0 < shares[0] < 1e-3
     assert (
