@@ -21,7 +21,8 @@ def shares(curve, rows):
     assert found.share.sum() == pytest.approx(1)
     each = np.split(found.share, np.cumsum(sizes))
     return {"right": each[0].sum(), "line": each[1].sum(), "wave": each[-3].sum(), "tail": each[-2].sum()} | {
-        "stretch": each[-1].sum()
+        "stretch": each[-1][:-1].sum(),
+        "place": each[-1][-1],
     }
 
 
@@ -32,7 +33,8 @@ def shares(curve, rows):
         ("line", sigmoid(0.7 * log_odds(P) + 0.2)),
         ("wave", P + 0.08 * np.sin(2 * np.pi * 5 * P) * np.minimum(1, 20 * np.minimum(P, 1 - P))),
         ("tail", np.where(P > 0.9, P - 0.1, P)),
-        ("stretch", P - 0.3 * ((P > 0.7) & (P < 0.75))),
+        ("place", P - 0.3 * ((P > 0.7) & (P < 0.75))),
+        ("stretch", P - 0.3 * ((P > 0.7) & (P < 0.75)) + 0.2 * ((P > 0.2) & (P < 0.3))),
     ],
 )
 def test_the_family_that_made_the_rates_wins(family, curve):
@@ -41,7 +43,12 @@ def test_the_family_that_made_the_rates_wins(family, curve):
 
 
 def test_the_weights_are_a_prior():
-    assert sum(WEIGHTS.values()) == pytest.approx(1)
+    assert sum(sum(each) for each in WEIGHTS.values()) == pytest.approx(1)
+    families = _families(log_odds(P), np.ones(100), NONE)
+    last = sum(WEIGHTS["stretch"] + WEIGHTS["place"])
+    assert sum(weights.sum() for weights, _ in families) == pytest.approx(1 - last)
+    bends = [weights for weights, features in families if features.shape[0] == 4]
+    assert np.sum(bends, axis=0).reshape(2, 2).sum(axis=0) == pytest.approx(WEIGHTS["bend"])  # small, then large
 
 
 def test_draws_lie_around_the_curve_that_many_rows_show():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from calibrant.kernels.fit.stretches import RIGHT, SCALES, stretches
+from calibrant.kernels.fit.stretches import FAR, LONGEST, RIGHT, SCALES, stretches
 from calibrant.kernels.logits import sigmoid
 
 
@@ -58,6 +58,26 @@ def test_the_evidence_and_the_mean_are_those_of_all_partitions(rng, hazard):
     drawn = found.drawn(1, 20_000, rng)
     assert drawn.shape == (20_000, len(z))
     assert (np.abs(drawn.mean(axis=0) - mean) < 5 * drawn.std(axis=0) / np.sqrt(20_000) + 1e-3).all()
+
+
+def test_one_stretch_alone_is_the_mean_over_all_short_ones(rng):
+    m = 20
+    z, w, s = cells(rng, m)
+    widths = range(1, int(LONGEST * m) + 1)
+    before = np.array([1 / width for width in widths]) / sum(1 / width for width in widths)
+    chance, means = [], []
+    for prior, width in zip(before, widths, strict=True):
+        for low in range(m - width + 1):
+            at = slice(low, low + width)
+            evidence, x, _ = moved(z[at], w[at], s[at], SCALES[FAR])
+            chance.append(prior / (m - width + 1) * np.exp(evidence))
+            means.append(np.where((np.arange(m) >= low) & (np.arange(m) < low + width), x, 0.0))
+    found = stretches(z, w, s, np.array([0.3]))
+    assert found.evidence[1] == pytest.approx(np.log(sum(chance)), abs=1e-3)
+    drawn = found.drawn(1, 20_000, rng)
+    mean = np.array(chance) @ np.array(means) / sum(chance)
+    assert (np.abs(drawn.mean(axis=0) - mean) < 5 * drawn.std(axis=0) / np.sqrt(20_000) + 1e-3).all()
+    assert ((drawn != 0).sum(axis=1) <= LONGEST * m).all()
 
 
 @pytest.mark.parametrize("rows", [1.0, 1e3, 1e9])

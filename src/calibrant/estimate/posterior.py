@@ -31,10 +31,10 @@ def posterior_error(
 
     The value is the posterior median of the error, over the calibration curves that the
     rows leave possible: right everywhere, straight lines in log-odds, smooth and short bends
-    (Gaussian processes around the model's own log-odds), waves, errors in one tail, and
-    stretches of which some are right. Each family is weighed by its evidence. So an error in
-    one place is not spread over the rest, and noise where the model is right is not counted
-    as error. Predictions of exactly 0 and 1 have rates of their own and do not bend the
+    (Gaussian processes around the model's own log-odds), waves, errors in one tail or in one
+    short stretch, and stretches of which some are right. Each family is weighed by its
+    evidence. So an error in one place is not spread over the rest, and noise where the model
+    is right is not counted as error. Predictions of exactly 0 and 1 have rates of their own and do not bend the
     curve beside them; where none of them was wrong, they count as right.
 
     For norms 1 and 2 the interval is that of `calibration_error_interval`, reaching to the
@@ -75,7 +75,7 @@ def posterior_error(
       possible.
     Bias: up where rows are few and the model is nearly right, less than bins; down for
       waves that so few rows cannot show.
-    Cost: one sort, 200 small fits and a recursion over 100 cells.
+    Cost: one sort, 130 small fits and a recursion over 100 cells.
     Source: posterior over calibration curves; this package.
 
     Examples

@@ -4,6 +4,11 @@ Cells with log-odds z, rows w and hits s are cut into stretches, in every possib
 stretch is right, or its log-odds are moved by x ~ N(0, τ²). The evidence of each of the
 m(m + 1)/2 possible stretches, and a recursion over where the last stretch begins, give the
 evidence of all partitions together and draws from the posterior, without search.
+
+The same evidence answers a simpler question with fewer rows: is the model far off in one short
+stretch and right elsewhere? Partitions pay for both ends of it and for the stretches beside it;
+one stretch alone has a place and a width, and every order of magnitude of the width is equally
+probable.
 """
 
 from __future__ import annotations
@@ -21,6 +26,9 @@ RIGHT = 0.5
 SCALES = (0.2, 0.6, 2.0, 6.0)
 """τ, equally probable; the largest is for predictions next to 0 and 1."""
 
+FAR, LONGEST = SCALES.index(2.0), 0.1
+"""The scale of a stretch alone, and its largest share of the cells."""
+
 KNOTS = np.arange(-24.0, 24.5, 0.5)
 """Moves x at which sums over cells are known; a cubic between them is exact enough for a billion rows."""
 
@@ -34,7 +42,7 @@ class Stretches:
     """The posterior of all partitions, for one or more hazards."""
 
     evidence: Floats
-    """logarithm of the marginal likelihood for each hazard, relative to a model that is right everywhere"""
+    """logarithm of the marginal likelihood for each hazard, then of one stretch alone; 0 is a model right everywhere"""
     begin: tuple[Floats, ...]
     """for each end, `(hazards, starts)`: cumulative probability of where the stretch that ends there begins"""
     kind: Floats
@@ -43,10 +51,17 @@ class Stretches:
     """`(τ, start, end)`: most probable move"""
     spread: Floats
     """its standard deviation"""
+    alone: Floats
+    """`(start, end)`, flat: cumulative probability of a stretch alone"""
 
     def drawn(self, which: int, count: int, rng: np.random.Generator) -> Floats:
-        """`count` joint draws of the moves in all cells under one hazard, `(draws, cells)`."""
+        """`count` joint draws of the moves in all cells, `(draws, cells)`, in the order of the evidence."""
         m = len(self.begin)
+        if which == len(self.evidence) - 1:
+            at = np.minimum(np.searchsorted(self.alone, rng.random(count), side="right"), m * m - 1)
+            first, last = np.divmod(at[:, None], m)
+            one = self.move[FAR].flat[at] + self.spread[FAR].flat[at] * rng.standard_normal(count)
+            return np.where((first <= np.arange(m)) & (np.arange(m) <= last), one[:, None], 0.0)
         end, found = np.full(count, m), []
         for last in range(m, 0, -1):
             draw = np.flatnonzero(end == last)
@@ -87,7 +102,20 @@ def stretches(z: Floats, w: Floats, s: Floats, hazards: Floats) -> Stretches:
     kind, move, spread = (np.zeros((len(v), m, m)) for v in (kinds, moves, spreads))
     for square, packed in ((kind, chances / chances[-1]), (move, moves), (spread, spreads)):
         square[:, first, last - 1] = packed
-    return Stretches(*_partitions(table, np.asarray(hazards)), kind, move, spread)
+    partitions, begin = _partitions(table, np.asarray(hazards))
+    one, alone = _alone(evidence[FAR], first, last, m)
+    return Stretches(np.append(partitions, one), begin, kind, move, spread, alone)
+
+
+def _alone(evidence: Floats, first: Indices, last: Indices, m: int) -> tuple[float, Floats]:
+    """Evidence of one stretch alone, and the chances of each `(start, end)`, flat and summed up."""
+    width = last - first
+    before = np.where(width <= max(LONGEST * m, 1), 1 / (width * (m + 1.0 - width)), 0.0)
+    top = evidence[before > 0].max()
+    chance = np.zeros((m, m))
+    chance[first, last - 1] = before / before.sum() * np.exp(np.minimum(evidence - top, 0.0))
+    total = chance.sum()
+    return float(np.log(total) + top), np.cumsum(chance / total)
 
 
 def _moved(z: Floats, w: Floats, s: Floats, first: Indices, last: Indices) -> tuple[Floats, Floats, Floats]:
