@@ -18,8 +18,9 @@ from calibrant.simulate import ShapeWorld, calibrated_world, named_world
 from studies.error_worlds import WORLDS
 from studies.frame import Page
 
-SIZES = {300: 100, 1000: 100, 8000: 40, 20_000: 40}
-"""Rows, and data sets of so many rows: where the noise is largest, the best of five noisy figures is too good by most."""
+SIZES = {300: 40, 1000: 100, 8000: 20, 20_000: 20}
+"""Rows, and data sets of so many rows: most where the estimators are closest to each other, as the best of noisy figures is
+too good."""
 SMOOTH = {
     "choosing": {
         **{f"{shape} {error}": ShapeWorld(shape, error) for shape, error in (("square", 0.05), ("stairs", 0.05))},

@@ -152,6 +152,9 @@ WORLDS = {
         "bump, low": _world(uniform, between, low=0.25, high=0.37, by=0.15),
         "small wave": _world(uniform, waving, periods=1.5, size=0.05, turn=0.1),
         "large wave": _world(uniform, waving, periods=2.5, size=0.13, turn=0.6),
+        "wave, 4.5 periods": _world(partial(uniform, low=0.05, high=0.95), waving, periods=4.5, size=0.12, turn=0.7),
+        "wave, 5 periods": _world(uniform, waving, periods=5, size=0.1, turn=0.3),
+        "wave, 7 periods": _world(uniform, waving, periods=7, size=0.09, turn=0.15),
         "low tail": _world(uniform, between, low=-0.1, high=0.12, by=0.12),
     },
     "reporting": {

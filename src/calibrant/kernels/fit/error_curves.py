@@ -27,14 +27,14 @@ from calibrant.kernels.logits import sigmoid
 from calibrant.types import Bools, Floats
 
 WEIGHTS: dict[str, tuple[float, ...]] = {
-    "right": (0.01,),
-    "line": (0.01,),
-    "bend": (0.68, 0.045),
-    "short": (0.08, 0.0225, 0.0225),
-    "wave": (0.053, 0.002),
+    "right": (0.012,),
+    "line": (0.024,),
+    "bend": (0.59, 0.04),
+    "short": (0.068, 0.018, 0.018),
+    "wave": (0.08, 0.08),
     "tail": (0.04,),
-    "stretch": (0.005,),
-    "place": (0.03,),
+    "stretch": (0.006,),
+    "place": (0.024,),
 }
 """Prior weights of the families, for each size of what bends where it has several; chosen on the worlds and seeds named in
 studies/error_estimates.py. Flexible families lose some nats of evidence to simple ones when all describe the data equally
