@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.kernels.fit.error_curves import WEIGHTS, _families, error_curves
+from calibrant.kernels.fit.error_curves import CURVE_WEIGHTS, ERROR_WEIGHTS, _before, _families, error_curves
 from calibrant.kernels.logits import log_odds, sigmoid
 
 P = np.linspace(0.005, 0.995, 100)
@@ -21,8 +21,7 @@ def shares(curve, rows):
     assert found.share.sum() == pytest.approx(1)
     each = np.split(found.share, np.cumsum(sizes))
     return {"right": each[0].sum(), "line": each[1].sum(), "wave": each[-3].sum(), "tail": each[-2].sum()} | {
-        "stretch": each[-1][:-1].sum(),
-        "place": each[-1][-1],
+        "stretch": each[-1].sum()
     }
 
 
@@ -33,8 +32,7 @@ def shares(curve, rows):
         ("line", sigmoid(0.7 * log_odds(P) + 0.2)),
         ("wave", P + 0.08 * np.sin(2 * np.pi * 5 * P) * np.minimum(1, 20 * np.minimum(P, 1 - P))),
         ("tail", np.where(P > 0.9, P - 0.1, P)),
-        ("place", P - 0.3 * ((P > 0.7) & (P < 0.75))),
-        ("stretch", P - 0.3 * ((P > 0.7) & (P < 0.75)) + 0.2 * ((P > 0.2) & (P < 0.3))),
+        ("stretch", P - 0.3 * ((P > 0.7) & (P < 0.75))),
     ],
 )
 def test_the_family_that_made_the_rates_wins(family, curve):
@@ -42,13 +40,26 @@ def test_the_family_that_made_the_rates_wins(family, curve):
     assert max(found, key=found.get) == family
 
 
-def test_the_weights_are_a_prior():
-    assert sum(sum(each) for each in WEIGHTS.values()) == pytest.approx(1)
-    families = _families(log_odds(P), np.ones(100), NONE)
-    last = sum(WEIGHTS["stretch"] + WEIGHTS["place"])
-    assert sum(weights.sum() for weights, _ in families) == pytest.approx(1 - last)
-    bends = [weights for weights, features in families if features.shape[0] == 4]
-    assert np.sum(bends, axis=0).reshape(2, 2).sum(axis=0) == pytest.approx(WEIGHTS["bend"])  # small, then large
+@pytest.mark.parametrize("weights", [CURVE_WEIGHTS, ERROR_WEIGHTS])
+def test_the_weights_are_a_prior(weights):
+    stacks = [(name, len(features)) for name, features in _families(log_odds(P), np.ones(100), NONE)]
+    before = _before(weights, [*stacks, ("stretch", 3), ("place", 1)])
+    assert before.sum() == pytest.approx(1)
+    names = np.repeat([name for name, _ in stacks], [n for _, n in stacks])
+    bends = before[: len(names)][names == "bend"].reshape(-1, len(weights["bend"]))
+    assert bends.sum(axis=0) == pytest.approx(weights["bend"])  # small to large
+
+
+def test_the_mean_error_has_a_prior_of_its_own():
+    """One short stretch, in few rows: only there is it looked for alone."""
+    curve = P - 0.35 * ((P > 0.7) & (P < 0.75))
+    w = np.full(100, 20.0)
+    found = error_curves(log_odds(P), w, w * curve, NONE)
+    assert found.share[-1] == 0
+    assert found.error_share[-1] > 0.5
+    for share in (found.share, found.error_share):
+        drawn = sigmoid(found.drawn(500, np.random.default_rng(0), share)) - P
+        assert drawn[:, 72].mean() < -0.15
 
 
 def test_draws_lie_around_the_curve_that_many_rows_show():

@@ -75,7 +75,7 @@ def posterior_error(
       possible.
     Bias: up where rows are few and the model is nearly right, less than bins; down for
       waves that so few rows cannot show.
-    Cost: one sort, 130 small fits and a recursion over 100 cells.
+    Cost: one sort, 200 small fits and a recursion over 100 cells.
     Source: posterior over calibration curves; this package.
 
     Examples

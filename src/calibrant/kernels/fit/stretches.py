@@ -56,12 +56,9 @@ class Stretches:
 
     def drawn(self, which: int, count: int, rng: np.random.Generator) -> Floats:
         """`count` joint draws of the moves in all cells, `(draws, cells)`, in the order of the evidence."""
-        m = len(self.begin)
         if which == len(self.evidence) - 1:
-            at = np.minimum(np.searchsorted(self.alone, rng.random(count), side="right"), m * m - 1)
-            first, last = np.divmod(at[:, None], m)
-            one = self.move[FAR].flat[at] + self.spread[FAR].flat[at] * rng.standard_normal(count)
-            return np.where((first <= np.arange(m)) & (np.arange(m) <= last), one[:, None], 0.0)
+            return self._one(count, rng)
+        m = len(self.begin)
         end, found = np.full(count, m), []
         for last in range(m, 0, -1):
             draw = np.flatnonzero(end == last)
@@ -78,6 +75,14 @@ class Stretches:
         order = np.lexsort((first, draw))
         values: Floats = np.repeat(np.where(kind == 0, 0.0, moved)[order], (last - first)[order])
         return values.reshape(count, m)
+
+    def _one(self, count: int, rng: np.random.Generator) -> Floats:
+        """Draws of one stretch alone."""
+        m = len(self.begin)
+        at = np.minimum(np.searchsorted(self.alone, rng.random(count), side="right"), m * m - 1)
+        first, last = np.divmod(at[:, None], m)
+        move = self.move[FAR].flat[at] + self.spread[FAR].flat[at] * rng.standard_normal(count)
+        return np.where((first <= np.arange(m)) & (np.arange(m) <= last), move[:, None], 0.0)
 
 
 def stretches(z: Floats, w: Floats, s: Floats, hazards: Floats) -> Stretches:
