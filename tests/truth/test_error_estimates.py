@@ -22,18 +22,21 @@ TRIED = (
 )
 
 
-@pytest.mark.parametrize(("n", "mean", "worst"), [(300, 1.3, np.inf), (1000, 1.3, 3.0), (8000, 1.15, 1.7)])
-def test_it_is_close_to_the_best_estimator_of_each_world(n, mean, worst):
-    """The page of the study holds 1.15 and 2; ten data sets, in which bins may be right by luck, allow for more."""
+@pytest.mark.parametrize(
+    ("n", "means", "worst"), [(300, (1.3, 1.3), np.inf), (1000, (1.3, 1.6), 3.0), (8000, (1.15, 1.15), 1.7)]
+)
+def test_it_is_close_to_the_best_estimator_of_each_world(n, means, worst):
+    """Norms 1 and 2. The page of the study holds 1.05 and 1.16 at most, and 2; ten data sets, in which bins may be right by
+    luck, allow for more."""
     names = list(ESTIMATORS)
     simple = [names.index(name) for name in SIMPLE]
     against_best, against_simple = [], []
     for k, name in enumerate(TRIED):
-        rmse = cell(WORLDS["reporting"][name], n, 10, np.random.default_rng([5, n, k]))[0][0]
-        against_best.append(rmse[0] / rmse.min())
-        against_simple.append(rmse[0] / rmse[simple].min())
-    assert np.mean(against_best) < mean
-    assert max(against_simple) < worst
+        rmse = cell(WORLDS["reporting"][name], n, 10, np.random.default_rng([5, n, k]))[0]
+        against_best.append(rmse[:, 0] / rmse.min(axis=1))
+        against_simple.append(rmse[:, 0] / rmse[:, simple].min(axis=1))
+    assert (np.mean(against_best, axis=0) < means).all()
+    assert np.max(against_simple) < worst
 
 
 def test_few_rows_of_a_verbal_scale_are_hardly_biased():
