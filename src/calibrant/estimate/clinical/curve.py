@@ -61,7 +61,7 @@ def integrated_calibration_index(
     -----
     Estimates: mean distance between prediction and rate.
     Bias: up where rows are few and the model is nearly right.
-    Cost: as `posterior_error`; all four share one fit on the same `Predictions`.
+    Cost: as `posterior_error`; all four share their fits on the same `Predictions`.
     Source: Austin & Steyerberg 2019; the curve is of this package.
 
     Examples
@@ -117,7 +117,7 @@ def error_quantile_50(
     -----
     Estimates: the distance between prediction and rate that half of the rows do not exceed.
     Bias: up where rows are few and the model is nearly right.
-    Cost: as `posterior_error`; all four share one fit on the same `Predictions`.
+    Cost: as `posterior_error`; all four share their fits on the same `Predictions`.
     Source: Austin & Steyerberg 2019; the curve is of this package.
 
     Examples
@@ -171,7 +171,7 @@ def error_quantile_90(
     -----
     Estimates: the distance between prediction and rate that nine tenths of the rows do not exceed.
     Bias: up where rows are few and the model is nearly right.
-    Cost: as `posterior_error`; all four share one fit on the same `Predictions`.
+    Cost: as `posterior_error`; all four share their fits on the same `Predictions`.
     Source: Austin & Steyerberg 2019; the curve is of this package.
 
     Examples
@@ -225,7 +225,8 @@ def largest_error(
     -----
     Estimates: largest distance between prediction and rate.
     Bias: up; the largest of many is seldom known well.
-    Cost: as `posterior_error`; all four share one fit on the same `Predictions`.
+    Cost: as `posterior_error`, with a second fit where few rows lie far apart; all four
+      share their fits on the same `Predictions`.
     Source: Austin & Steyerberg 2019; the curve is of this package.
 
     Examples
