@@ -15,7 +15,7 @@ def test_a_wrong_model_is_to_be_repaired(results):
     text = plain_words(results["diagnosis"])
     assert text.startswith("A model is calibrated if what it calls 70 % likely happens 70 % of the time.")
     assert "91.6 % sure of its answers on average, and 82.8 % of them are right" in text
-    assert "off by 8.97 percentage points on average (with 95 % confidence between 6.59 and 11.4)" in text
+    assert "off by 8.95 percentage points on average (with 95 % confidence between 6.59 and 11.4)" in text
     assert "fit a correction" in text
 
 

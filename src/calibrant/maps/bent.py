@@ -59,23 +59,23 @@ class Bent(Recipe["BentMap"]):
         belief = predictions.kept(f"belief of {self!r}", lambda: believed(event))
         return _bent(predictions, base, table_of(event, belief))
 
-    def held_out(self, folds: Folds, fitted: Any) -> Floats:
+    def held_out(self, folded: Folds, fitted: Any) -> Floats:
         """The bend without each fold by the priors that matter there."""
         from calibrant.maps import recipe_of
 
         recipe = recipe_of(self.method)
-        known: Belief = folds.given.kept(f"belief of {self!r}", lambda: believed(_event(fitted.base, folds.given)))
+        known: Belief = folded.given.kept(f"belief of {self!r}", lambda: believed(_event(fitted.base, folded.given)))
         used = None
-        if folds.crossed and folds.rows.squares is None:
-            parts = np.repeat(folds.index, folds.rows.n_classes)
-            used = known.matter(*known.parts(_event(fitted.base, folds.rows), parts))
+        if folded.crossed and folded.rows.squares is None:
+            parts = np.repeat(folded.index, folded.rows.n_classes)
+            used = known.matter(*known.parts(_event(fitted.base, folded.rows), parts))
 
         def without(rows: Predictions) -> BentMap:
             base = fitted_once(recipe, rows, fitted.base)
             event = _event(base, rows)
             return _bent(rows, base, table_of(event, believed(event, used)))
 
-        return folds.answers(map(without, folds.others))
+        return folded.answers(map(without, folded.others))
 
 
 def _bent(predictions: Predictions, base: CalibrationMap, bend: BentLineMap) -> BentMap:

@@ -338,9 +338,9 @@ class Recipe(ABC, Generic[Map_co]):
         """The map of these rows where that of nearly the same rows is known: a search begins there and ends sooner."""
         return self.fit_predictions(predictions)
 
-    def held_out(self, folds: Folds, fitted: Any) -> Floats:
+    def held_out(self, folded: Folds, fitted: Any) -> Floats:
         """Probabilities of every row by the map of the other folds; `fitted` is the map of all rows."""
-        return folds.answers(fitted_once(self, rows, fitted) for rows in folds.others)
+        return folded.answers(fitted_once(self, rows, fitted) for rows in folded.others)
 
 
 def fitted_once(recipe: Recipe[Map_co], predictions: Predictions, near: Any = None) -> Map_co:

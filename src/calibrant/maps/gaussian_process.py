@@ -53,20 +53,20 @@ class GaussianProcessMap(BinaryRecipe):
         """Rows into cells, one posterior per prior, then the mean."""
         return table_of(predictions, believed(predictions))
 
-    def held_out(self, folds: Folds, fitted: Any) -> Floats:
+    def held_out(self, folded: Folds, fitted: Any) -> Floats:
         """All folds at once, over the cells of all rows and the priors that matter there."""
-        rows = folds.rows
-        if not (rows.is_binary and folds.crossed) or rows.squares is not None:
-            return super().held_out(folds, fitted)
-        belief = believed(folds.given)
+        rows = folded.rows
+        if not (rows.is_binary and folded.crossed) or rows.squares is not None:
+            return super().held_out(folded, fitted)
+        belief = believed(folded.given)
         x = rows.outputs.astype(np.float64)
-        weight, hits = belief.parts(rows, folds.index)
+        weight, hits = belief.parts(rows, folded.index)
         total, sums = weight.sum(axis=0), hits.sum(axis=0)
         near, used = (belief.found.mean, total, sums), belief.matter(weight, hits)
         each = refitted(belief.places, total - weight, sums - hits, used, near)
         lines = [Bent(belief.places, _mean_log_odds(found, found.share(STRAIGHT))) for found in each]
         z = np.clip(x if rows.logits is not None else log_odds(x), -belief.limit, belief.limit)
-        return sigmoid(folds.continued(z, lines))
+        return sigmoid(folded.continued(z, lines))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -116,11 +116,11 @@ class PiecewiseLinear(BinaryRecipe):
         fit = Fit(predictions.n, cautions=line_doubts(z, inner(w, y), total, limit))
         return PiecewiseMap(predictions.classes, True, fit, line.t, line.h, limit, self.space, shares, losses)
 
-    def held_out(self, folds: Folds, fitted: Any) -> Floats:
+    def held_out(self, folded: Folds, fitted: Any) -> Floats:
         """A path of fits without each fold; the other folds' losses decide the numbers of pieces."""
-        rows, logit = folds.rows, self.space == "logit"
-        if not (rows.is_binary and folds.crossed) or self.n_pieces != "average":
-            return super().held_out(folds, fitted)
+        rows, logit = folded.rows, self.space == "logit"
+        if not (rows.is_binary and folded.crossed) or self.n_pieces != "average":
+            return super().held_out(folded, fitted)
         event, limit = rows.event("binary"), self._limit(rows)
         values = event.probs if rows.logits is None or not logit else rows.logits
         x = values.astype(np.float64)
@@ -128,7 +128,7 @@ class PiecewiseLinear(BinaryRecipe):
         weight = np.ones(len(x)) if event.weights is None else event.weights
         order = np.lexsort((event.outcomes, x))
         y, w = (each[order].astype(np.float64) for each in (event.outcomes, weight))
-        cells = cells_of(x[order], y, w, folds.index[order], len(folds.masks))
+        cells = cells_of(x[order], y, w, folded.index[order], len(folded.masks))
         masses = cells.weight.sum(axis=0)
         family = self._family(float(masses.sum() - masses.mean()))
         paths, losses = crossed(cells, family, self._most(float(masses.sum() - masses.mean())))
@@ -137,9 +137,9 @@ class PiecewiseLinear(BinaryRecipe):
             total = float(masses.sum() - mass)
             lines.append(_mean(cells, [path], self._averaged((losses.sum(axis=0) - mine) / total, total)))
         if logit:
-            return sigmoid(folds.continued(x, lines))
+            return sigmoid(folded.continued(x, lines))
         out = np.empty(len(x))
-        for mask, line in zip(folds.masks, lines, strict=True):
+        for mask, line in zip(folded.masks, lines, strict=True):
             out[mask] = _to_the_ends(line, *family.ends).at(x[mask])
         return out
 

@@ -127,7 +127,7 @@ ROUNDING = 1e-12
 """What is left of a row's weight without one copy, relative to it, where there was but one."""
 
 LEAST = -700.0
-"""Of exponents: e^LEAST beside 1 is nothing, and numbers that underflow take NumPy four times as long."""
+"""Of exponents: e^LEAST beside 1 is nothing, and is read as 0, as numbers that underflow take NumPy four times as long."""
 
 TILE_ENTRIES, BLOCK = 1 << 20, 1 << 18
 """Pairs in a tile, 8 MB of float64, and in a block that one core takes."""
@@ -200,5 +200,6 @@ def _tiles(
 def _exp_rows(log_kernel: Floats, top: Floats, rows: slice) -> None:
     """exp(· − top) in place."""
     block = log_kernel[rows]
-    np.maximum(np.subtract(block, top[rows], out=block), LEAST, out=block)
+    np.subtract(block, top[rows], out=block)
+    np.putmask(block, block < LEAST, -np.inf)
     np.exp(block, out=block)
