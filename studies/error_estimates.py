@@ -112,8 +112,8 @@ def run(job):
     text = f"""# Estimates of the calibration error, also of errors in one place
 
 Written by `calibrant study error_estimates` (seed {job.seed}, the same data sets for all estimators: {counts}
-for each world). Worlds of `studies/error_worlds.py` ("{which}") and a few with smooth curves; settings were chosen on other worlds and
-seeds. RMSE and bias × 10³; *÷ best* is the ratio to the best estimator of that world and size, where an RMSE below 10⁻⁴ counts as
+for each world). Worlds of `studies/error_worlds.py` ("{which}") and a few with smooth curves. Settings were chosen on other worlds and
+seeds, except that the prior weight of fast waves was raised after a look at these worlds on another seed. RMSE and bias × 10³; *÷ best* is the ratio to the best estimator of that world and size, where an RMSE below 10⁻⁴ counts as
 10⁻⁴. The summary holds the mean of these ratios over the worlds.
 """
     for norm in (1, 2):
