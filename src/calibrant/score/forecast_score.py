@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
 
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, admit_forecasts
 from calibrant.forecasts.base import LARGEST
-from calibrant.interval import Possible, SkewedMean
+from calibrant.inputs import check_level
+from calibrant.interval import Possible, SkewedMean, moments_of
 from calibrant.interval.mean import CACHED_ROWS
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.methods import methods
 from calibrant.problems import InputError
 from calibrant.results import Estimate
+from calibrant.results.later import Later
 from calibrant.score.rule import Rule
 from calibrant.types import Floats
 
@@ -77,11 +80,6 @@ class ForecastScore(Rule):
             return self.rows(forecasts)
         return np.concatenate(list(over_blocks(n, lambda block: self.rows(forecasts.rows(block)), step)))
 
-    def mean(self, forecasts: Forecasts) -> SkewedMean:
-        """The mean of the rows' scores, with all that its interval needs to know."""
-        values, possible = self.by_blocks(forecasts), possible_values(forecasts, self.of_labels)
-        return SkewedMean.of(values, forecasts.weights, forecasts.squares, possible)
-
     def score(self, forecasts: Any, *, level: float = 0.95) -> Estimate:
         """The mean score with its interval.
 
@@ -94,11 +92,18 @@ class ForecastScore(Rule):
         """
         checked = admit_forecasts(forecasts)
         rule = self.settled(checked)
-        found = rule.mean(checked)
-        interval, cautions = found.interval(level)
+        values, mass = rule.by_blocks(checked), (checked.weights, checked.squares)
+        check_level(level)
+
+        @cache
+        def both() -> tuple[Any, tuple[str, ...]]:
+            return SkewedMean.of(values, *mass, possible_values(checked, rule.of_labels)).interval(level)
+
         described = {"score": self.name, "forecasts": checked.kind, **rule.describe()}
-        name = f"{self.name}_score" if self.name != "crps" else self.name
-        return Estimate(name, self.title, found.mean, checked.n, interval, settings=described, cautions=cautions)
+        name, mean = f"{self.name}_score" if self.name != "crps" else self.name, moments_of(values, *mass).mean
+        ends: Any = Later(lambda: both()[0])  # it takes far longer than the mean
+        cautions: Any = Later(lambda: both()[1])
+        return Estimate(name, self.title, mean, checked.n, ends, settings=described, cautions=cautions)
 
 
 def possible_values(forecasts: Forecasts, of_labels: Callable[[Any, Floats], Floats]) -> Possible | None:
