@@ -19,6 +19,12 @@ ORDER = (
 )
 RANGE = "one search per row as in the other package, after a check that all probabilities lie between 0 and 1"
 DOUBLE = "computes in double precision, the other in the single precision of the logits"
+STEPS = "second-order steps in double precision to the optimum; the other makes stochastic passes until a relative gap of 10⁻⁵"
+COURSE = "pools ties, and finds the course of the sum for a plot and its variance under calibration beside the error"
+INTERVAL = (
+    "at the commit of this run the interval was a part of the call, by the labels that each forecast holds possible; it has been "
+    "found when it is read since"
+)
 REASONS: dict[tuple[str, str], str] = {
     ("ece", "few"): FIXED,
     ("brier", "few"): FIXED,
@@ -29,6 +35,11 @@ REASONS: dict[tuple[str, str], str] = {
     ("Platt: fit", "few"): FIXED,
     ("beta: fit", "few"): FIXED,
     ("temperature: apply", "few"): FIXED,
+    ("isotonic: fit", "few"): FIXED,
+    ("Venn–Abers: fit", "few"): FIXED,
+    ("crps", "few"): INTERVAL,
+    ("crps", "many"): INTERVAL,
+    ("kuiper", "few"): COURSE,
     ("Platt: apply", "few"): TAILS,
     ("beta: apply", "few"): TAILS,
     ("temperature: apply", "many"): TAILS,
@@ -51,14 +62,15 @@ REASONS: dict[tuple[str, str], str] = {
         "log",
         "many",
     ): "the spread of the scores is summed too, and rows with a rare outcome are searched for, both for the interval",
-    (
-        "ks",
-        "few",
-    ): "pools ties, and finds the course of the sum for a plot and its variance under calibration beside the error",
+    ("ks", "few"): COURSE,
     ("histogram: apply", "few"): RANGE,
     ("histogram: apply", "many"): RANGE,
     ("isotonic: apply", "few"): RANGE,
     ("isotonic: apply", "many"): RANGE,
+    ("structured vector: apply", "few"): DOUBLE,
+    ("structured matrix: apply", "few"): DOUBLE,
+    ("structured vector: fit", "many"): STEPS,
+    ("structured matrix: fit", "many"): STEPS,
     ("structured vector: apply", "many"): DOUBLE,
     ("structured matrix: apply", "many"): DOUBLE,
     (
