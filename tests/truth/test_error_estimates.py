@@ -40,7 +40,9 @@ def test_it_is_close_to_the_best_estimator_of_each_world(n, means, worst):
 
 
 def test_few_rows_of_a_verbal_scale_are_hardly_biased():
-    """Where predictions of 0 and 1 bent the curve, the bias was a third of the error."""
-    world = WORLDS["reporting"]["verbal"]
-    bias = cell(world, 200, 40, np.random.default_rng(6))[1][0, 0]
-    assert abs(bias) < 0.12 * world.true_error(1)
+    """Where predictions of 0 and 1 bent the curve, the bias was a third of the error; it is a tenth."""
+    world, n_sets = WORLDS["reporting"]["verbal"], 80
+    rmse, bias = (each[0, 0] for each in cell(world, 200, n_sets, np.random.default_rng(6)))
+    noise = ((rmse**2 - bias**2) / n_sets) ** 0.5
+    assert abs(bias) - 2 * noise < 0.12 * world.true_error(1)
+    assert abs(bias) + 2 * noise < 0.3 * world.true_error(1)

@@ -120,7 +120,7 @@ class PiecewiseLinear(BinaryRecipe):
         """A path of fits without each fold; the other folds' losses decide the numbers of pieces."""
         rows, logit = folded.rows, self.space == "logit"
         if not (rows.is_binary and folded.crossed) or self.n_pieces != "average":
-            return super().held_out(folded, fitted)
+            return BinaryRecipe.held_out(self, folded, fitted)  # super() does not know a class with slots
         event, limit = rows.event("binary"), self._limit(rows)
         values = event.probs if rows.logits is None or not logit else rows.logits
         x = values.astype(np.float64)
