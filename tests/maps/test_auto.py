@@ -386,3 +386,10 @@ def test_a_calibrated_model_is_not_harmed(rng, name):
     error = np.std(found, ddof=1) / 6**0.5
     assert np.mean(found) - 2 * error < max(0.003, 0.01 * np.mean(least))
     assert max(found) < 0.05
+
+
+def test_weights_that_are_no_numbers_of_rows_are_held_out_too(rng):
+    p = rng.random(80)
+    y, w = rng.random(80) < p, rng.random(80) + 0.5
+    names = [each.name for each in cal.recalibrate(y, p, weights=w).fit.choice.candidates]
+    assert {"gaussian_process", "platt"} <= set(names)
