@@ -30,24 +30,26 @@ def posterior_error(
     """How large is the calibration error, as far as these rows can tell? No bins.
 
     The value is the posterior median of the error, over the calibration curves that the
-    rows leave possible: right everywhere, straight lines in log-odds, smooth and short bends
-    (Gaussian processes around the model's own log-odds), waves, errors in one tail or in one
-    short stretch, and stretches of which some are right. Each family is weighed by its
-    evidence. So an error in one place is not spread over the rest, and noise where the model
-    is right is not counted as error. Predictions of exactly 0 and 1 have rates of their own and do not bend the
-    curve beside them; where none of them was wrong, they count as right.
+    rows leave possible: right everywhere, straight lines in log-odds, smooth and short
+    bends (Gaussian processes around the model's own log-odds), waves, errors in one
+    tail or in one short stretch, and stretches of which some are right. Each family is
+    weighed by its evidence. So an error in one place is not spread over the rest, and
+    noise where the model is right is not counted as error. Predictions of exactly 0 and
+    1 have rates of their own and do not bend the curve beside them; where none of them
+    was wrong, they count as right.
 
-    For norms 1 and 2 the interval is that of `calibration_error_interval`, reaching to the
-    value; its coverage is in `studies/results/coverage_error.md`. For `"max"` its lower end is
-    the larger of two bounds, where that is below the posterior's, which is too large as
-    the largest of noisy distances: that of the RMS error, and mean gaps over windows of
-    predictions. Its upper end is that of the posterior, which errs half as often as the
-    level says, at cells that are cut finely where few rows lie far apart; for soft labels
-    it is the posterior interval. The curve with its band is `parts["curve"]`. Curves are drawn with a fixed seed: the same rows
-    give the same answer. Its RMSE beside that of binned estimators, for errors in one
-    place, waves and few predictions, is in `studies/results/error_estimates.md`. Errors
-    that change sign within a hundredth of the rows, or waves of more than eight periods,
-    are beyond it.
+    For norms 1 and 2 the interval is that of `calibration_error_interval`, reaching to
+    the value; its coverage is in `studies/results/coverage_error.md`. For `"max"` its
+    lower end is the larger of two bounds, where that is below the posterior's, which is
+    too large as the largest of noisy distances: that of the RMS error, and mean gaps
+    over windows of predictions. Its upper end is that of the posterior, which errs half
+    as often as the level says, at cells that are cut finely where few rows lie far
+    apart; for soft labels it is the posterior interval. The curve with its band is
+    `parts["curve"]`. Curves are drawn with a fixed seed: the same rows give the same
+    answer. Its RMSE beside that of binned estimators, for errors in one place, waves
+    and few predictions, is in `studies/results/error_estimates.md`. Errors that change
+    sign within a hundredth of the rows, or waves of more than eight periods, are beyond
+    it.
 
     Parameters
     ----------
