@@ -12,6 +12,7 @@ from pyarrow import csv, feather, parquet
 import calibrant as cal
 from calibrant.files import batches
 from calibrant.problems import FileError, InputError
+from calibrant.verbs import collect as collecting
 
 
 def table(n: int = 300, seed: int = 0) -> pa.Table:
@@ -97,6 +98,32 @@ def test_batches_of_any_size_give_the_same_state(lake, monkeypatch):
     found = scan(lake, max_distinct=200)
     np.testing.assert_array_equal(found.pooled("binary").hits, expected.pooled("binary").hits)
     np.testing.assert_allclose(found.pooled("binary").values, expected.pooled("binary").values, rtol=1e-14)
+
+
+@pytest.mark.parametrize("most", [1 << 32, 100])
+def test_rows_taken_into_buckets_at_once_count_the_same(lake, tmp_path, monkeypatch, most):
+    expected = scan(lake, max_distinct=200)
+    monkeypatch.setattr(batches, "_rows", lambda _: 37)
+    monkeypatch.setattr(collecting, "COMPILE_FROM", 1)
+    monkeypatch.setattr(collecting, "MOST_ROWS", most)
+    found, saved = scan(lake, max_distinct=200), tmp_path / "state.json"
+    resumed = [scan([lake / f"{k}.parquet" for k in range(last)], max_distinct=200, checkpoint=saved) for last in (2, 3)]
+    merged = scan(lake / "0.parquet", max_distinct=200)
+    merged = scan(lake / "1.parquet", max_distinct=200).merge(merged).merge(scan(lake / "2.parquet", max_distinct=200))
+    assert sorted(found.parts) == sorted(expected.parts)
+    for state in (found, resumed[-1], merged):
+        assert (state.n, len(state.parts)) == (900, 3)
+        for name in ("weight", "hits", "low", "high"):
+            np.testing.assert_array_equal(
+                getattr(state.pooled("binary"), name), getattr(expected.pooled("binary"), name)
+            )
+        np.testing.assert_allclose(state.pooled("binary").values, expected.pooled("binary").values, rtol=1e-14)
+
+
+def test_many_distinct_predictions_are_known_by_their_first_rows(rng):
+    assert collecting._many(rng.random(400), 150)
+    assert not collecting._many(np.repeat(rng.random(150), 3), 150)
+    assert not collecting._many(rng.random(400), None)
 
 
 def test_names_of_classes_hold_for_all_batches(tmp_path):

@@ -13,7 +13,7 @@ from calibrant.bins import EqualWidth
 from calibrant.estimate.binned import Options, finish
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.rows.buckets import FIRST, HALF, SHIFT
-from calibrant.kernels.rows.cells import N_INDICES, cell_edges
+from calibrant.kernels.rows.cells import N_CELLS, N_INDICES
 from calibrant.kernels.sums.device_bins import bin_sums, group_bin_sums
 from calibrant.norms import Norm
 from calibrant.options import checked
@@ -232,12 +232,12 @@ class Meter(torch.nn.Module):  # type: ignore[misc]
         return rows[:, 1] if self.view == "binary" and rows.ndim == 2 else rows
 
     def _add_to_buckets(self, p: Any, hit: Any) -> None:
-        inside, before = (torch.as_tensor(each, device=p.device) for each in cell_edges())
         near = torch.minimum(p, 1 - p).nan_to_num(0.0).clamp(min=0.0)
         place = (near.view(torch.int64) >> SHIFT) - FIRST
         place = torch.maximum(place, (near > 0).long()).clamp(max=HALF)
         place = torch.where(p < 0.5, place, 2 * HALF - place)
-        place = place + before[place] + (p > inside[place]).long()
+        cell = (p.nan_to_num(0.0).clamp(0.0, 1.0) * N_CELLS).floor()
+        place = place + (cell - (cell / N_CELLS >= p).double()).clamp(min=0.0).long()  # as in `find_cells`
         self.cells.index_add_(0, place, torch.stack([torch.ones_like(p), p, hit.double()], dim=1))
         both = torch.stack([-p, p], dim=1)
         self.ends.scatter_reduce_(0, place[:, None].expand(-1, 2), both, "amax")

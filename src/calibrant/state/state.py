@@ -132,6 +132,8 @@ class State(Shown, Framed):
     parts: tuple[str, ...] = ()
     precision: str = "float64"
     max_distinct: int | None = None
+    growing: dict[str, Any] = field(default_factory=dict, init=False)
+    """Views whose rows are being taken in: a table with `pooled()`, joined to the others when the view is asked for."""
 
     def __post_init__(self) -> None:
         self.tables = {view: [self._bounded(table) for table in tables] for view, tables in self.tables.items()}
@@ -152,6 +154,8 @@ class State(Shown, Framed):
                 f"Collect it: collect(labels, probs, views=[{view!r}])",
             )
         tables = self.tables[view]
+        if view in self.growing:
+            tables.append(self._bounded(self.growing.pop(view).pooled()))
         while len(tables) > 1:
             self._join_last(tables)
         return tables[0]
@@ -191,7 +195,7 @@ class State(Shown, Framed):
         """
         if not isinstance(other, State):
             raise InputError("other", "must be a State", f"it is a {type(other).__name__}")
-        merged = replace(self)
+        merged = replace(self, tables={view: [self.pooled(view)] for view in self.views})
         merged.add(other)
         return merged
 

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
+
 from calibrant.bins import EqualWidth
 from calibrant.inputs import check_count
+from calibrant.kernels.compiled import COMPILE_FROM
 from calibrant.kernels.rows.buckets import worth_buckets
-from calibrant.kernels.rows.cells import N_CELLS, pooled_cells
+from calibrant.kernels.rows.cells import MOST_ROWS, N_CELLS, CellTable, pooled_cells
 from calibrant.methods import methods
 from calibrant.options import checked
 from calibrant.predictions import Event, Predictions, StatePredictions, admit
@@ -17,6 +20,10 @@ from calibrant.problems import InputError
 from calibrant.score.possible import score_sums
 from calibrant.state.pooled import Pooled
 from calibrant.state.state import State
+from calibrant.types import Array
+
+HASH = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number whose multiples spread over all bits: 2⁶⁴ divided by the golden ratio."""
 
 
 @checked
@@ -91,7 +98,9 @@ def collect(
     elif len(views) == 0:
         raise InputError("views", "must name at least one view", "it is empty")
     coarse = () if like is None else tuple(view for view in like.views if like.pooled(view).coarse)
-    tables = {predictions.view(view): [_pooled(predictions.event(view), view in coarse)] for view in views}
+    tables = {
+        predictions.view(view): [_pooled(predictions.event(view), view in coarse, max_distinct)] for view in views
+    }
     grid, scores = None, {}
     if not predictions.is_binary:
         grid = EqualWidth(n_cells).collect_classes(predictions)
@@ -104,16 +113,48 @@ def collect(
 
 def take_in(state: State, predictions: Predictions) -> None:
     """More rows of the part that a state was collected from."""
+    if grown(state, predictions):
+        return
     more = collect(predictions, like=state)
     more.parts = ()
     state.add(more)
 
 
-def _pooled(event: Event, coarse: bool) -> Pooled:
-    """The rows of an event by prediction; by bucket at once where they will be merged with buckets."""
-    if coarse and worth_buckets(event.probs, event.outcomes, event.weights):
+def grown(state: State, predictions: Predictions) -> bool:
+    """Take rows of one event into buckets that the state keeps anyway, without a state of their own; else say False."""
+    if not (predictions.is_binary and state.one_column and predictions.classes == state.classes):
+        return False
+    event, view = predictions.event("binary"), state.views[0]
+    plain = event.weights is None and event.outcomes.dtype == np.uint8
+    if not plain or predictions.groups is not None or max(event.n, state.n) < COMPILE_FROM:
+        return False
+    if view in state.growing and state.growing[view].n + event.n >= MOST_ROWS:
+        state.pooled(view)
+    if view not in state.growing:
+        if not state.pooled(view).coarse:
+            return False
+        state.growing[view] = CellTable()
+    state.growing[view].add(event.probs, event.outcomes)
+    state.n, state.precision = state.n + event.n, max(state.precision, predictions.precision)
+    return True
+
+
+def _pooled(event: Event, coarse: bool, max_distinct: int | None) -> Pooled:
+    """The rows of an event by prediction; by bucket at once where there will be buckets in the end."""
+    if worth_buckets(event.probs, event.outcomes, event.weights) and (coarse or _many(event.probs, max_distinct)):
         return pooled_cells(event.probs, event.outcomes)
     return event.pooled
+
+
+def _many(probs: Array, max_distinct: int | None) -> bool:
+    """Do the first rows hold more distinct predictions than may be kept? Certainly so if their hashes are more."""
+    if max_distinct is None:
+        return False
+    bits = (8 * max_distinct).bit_length()
+    rows = probs[: 2 * max_distinct].astype(np.float64).view(np.uint64)
+    seen = np.zeros(1 << bits, np.bool_)
+    seen[(rows * HASH) >> np.uint64(64 - bits)] = True
+    return int(np.count_nonzero(seen)) > max_distinct
 
 
 def _check(predictions: Predictions) -> None:

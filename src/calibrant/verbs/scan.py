@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal
+from uuid import uuid4
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from calibrant.progress import Report, reported
 from calibrant.state.pooled import Pooled
 from calibrant.state.state import State
 from calibrant.types import Bools
-from calibrant.verbs.collect import collect, take_in
+from calibrant.verbs.collect import collect, grown, take_in
 
 MAX_DISTINCT = 100_000
 """Distinct predictions that a scanned state keeps: some 3 MB."""
@@ -213,12 +214,13 @@ class _Scanner:
         return choose(part.names, part.title, classes=self.classes, groups=NONE, **self.named)
 
     def read(self, part: Part, chosen: Columns, report: Callable[[float], None]) -> None:
-        """All rows of a part; they count when the last is read."""
+        """All rows of a part; its name is noted when the last is read."""
         if self.segments is not None and self.segments not in part.names:
             raise InputError("segments", f"must name a column of {part.title}", f"{self.segments!r} is none")
         wanted = self._wanted(chosen)
         check_distinct(part.names, wanted, part.title)
         own: dict[Any, State] = {}
+        grew: dict[Any, State] = {}
         before = self.rows
         for batch in ahead(part.batches(wanted)):
             rows = None
@@ -226,10 +228,14 @@ class _Scanner:
                 rows = np.flatnonzero(complete(batch.columns, wanted, chosen.predicted))
             with worded(part.title, chosen, batch.first, rows):
                 for segment, found in self._segments(batch, chosen):
-                    self._take(own, segment, found, part)
+                    known = None if segment in own else self.states.get(segment)
+                    if known is not None and grown(known, found):
+                        grew[segment] = known
+                    else:
+                        self._take(own, segment, found, part)
             self.rows += batch.n
             report(batch.done)
-        if not own:
+        if not own and not grew:
             why = "it holds no rows" if self.rows == before else "all its rows have missing values"
             raise FileError(f"cannot read {part.title!r}: {why}.")
         with worded(part.title, chosen):
@@ -238,6 +244,8 @@ class _Scanner:
                     self.states[segment].add(state)
                 else:
                     self.states[segment] = state
+        for segment in grew.keys() - own.keys():
+            grew[segment].parts += (part.part or uuid4().hex[:12],)
 
     def _wanted(self, chosen: Columns) -> tuple[str, ...]:
         """The columns that are read: those of the predictions, and that of the segments."""

@@ -7,82 +7,117 @@ whose number divides N_CELLS are then exact.
 
 from __future__ import annotations
 
-from functools import cache, partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.blocks import over_blocks
-from calibrant.kernels.rows.buckets import N_BUCKETS, bucket_index, find_buckets
+from calibrant.kernels.rows.buckets import N_BUCKETS, find_buckets
 from calibrant.state.pooled import Pooled
-from calibrant.types import Array, Floats, Indices
+from calibrant.types import Array, Floats
 
 N_CELLS = 300
 """Equal-width cells: 1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 25, 30, 50, 60, 75, 100, 150 and 300 bins can be made of them."""
 
 N_INDICES = N_BUCKETS + N_CELLS - 1
 
+MOST_ROWS = 1 << 32
+"""More rows than a `CellTable` takes in: rows and hits of a bucket share 64 bits."""
+
+SHARED_FROM = 1 << 17
+"""Rows from which two cores share the work."""
+
 
 def cell_index(probs: Array) -> Array:
     """The bucket of each prediction, cells' edges considered."""
-    index = bucket_index(probs)
-    split_at_edges(probs, index, *cell_edges())
+    index = np.empty(len(probs), np.uint16)
+    list(over_blocks(len(probs), lambda rows: find_cells(probs[rows], index[rows])))
     return index
 
 
 def pooled_cells(probs: Array, outcomes: Array) -> Pooled:
     """Rows of plain outcomes as one table of buckets, in one pass."""
-    probs, outcomes = np.ascontiguousarray(probs), np.ascontiguousarray(outcomes)
-    table = reduce(_joined, over_blocks(len(probs), partial(_table, probs, outcomes)))
-    weight, sums, hits, low, high = table[table[:, 0] > 0].T.copy()
-    return Pooled(np.clip(sums / weight, low, high), weight, hits, low=low, high=high)
+    table = CellTable()
+    table.add(probs, outcomes)
+    return table.pooled()
 
 
-def _table(probs: Array, outcomes: Array, rows: slice) -> Floats:
-    table = np.zeros((N_INDICES, 5))
-    table[:, 3] = 2.0
-    index = np.empty(rows.stop - rows.start, np.uint16)
-    find_buckets(probs[rows], index)
-    add_to_cells(probs[rows], outcomes[rows], index, *cell_edges(), table)
-    return table
+class CellTable:
+    """A table of buckets that takes in rows of plain outcomes; fewer than MOST_ROWS of them."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self._halves: tuple[Floats, ...] = ()  # one per core that may share the rows
+
+    def add(self, probs: Array, outcomes: Array) -> None:
+        """Take in more rows: the first half of them into one table, the rest into another."""
+        if not self._halves:
+            self._halves = _empty(), _empty()
+        probs, outcomes = np.ascontiguousarray(probs), np.ascontiguousarray(outcomes)
+        n = len(probs)
+
+        def part(rows: slice) -> None:
+            index = np.empty(rows.stop - rows.start, np.uint16)
+            find_cells(probs[rows], index)
+            sums = self._halves[rows.start > 0]
+            add_to_cells(probs[rows], outcomes[rows], index, sums, sums.view(np.uint64))
+
+        list(over_blocks(n, part, -(-n // 2) if n >= SHARED_FROM else n))
+        self.n += n
+
+    def pooled(self) -> Pooled:
+        """The buckets that hold rows."""
+        weight, hits, sums, low, high = reduce(_joined, map(_columns, self._halves))
+        kept = weight > 0
+        weight, hits, sums, low, high = (each[kept] for each in (weight, hits, sums, low, high))
+        return Pooled(np.clip(sums / weight, low, high), weight, hits, low=low, high=high)
 
 
-def _joined(a: Floats, b: Floats) -> Floats:
-    a[:, :3] += b[:, :3]
-    np.minimum(a[:, 3], b[:, 3], out=a[:, 3])
-    np.maximum(a[:, 4], b[:, 4], out=a[:, 4])
-    return a
+def _empty() -> Floats:
+    """No rows: in each bucket the number of rows and hits, as an integer; Σp; the lowest and the highest prediction."""
+    return np.tile([0.0, 0.0, 2.0, -1.0], N_INDICES)
+
+
+def _columns(table: Floats) -> tuple[Floats, ...]:
+    counts, (sums, low, high) = table.view(np.uint64)[::4], (table[k::4] for k in (1, 2, 3))
+    return (counts % MOST_ROWS).astype(np.float64), (counts // MOST_ROWS).astype(np.float64), sums, low, high
+
+
+def _joined(one: tuple[Floats, ...], other: tuple[Floats, ...]) -> tuple[Floats, ...]:
+    added = (a + b for a, b in zip(one[:3], other[:3], strict=True))
+    return *added, np.minimum(one[3], other[3]), np.maximum(one[4], other[4])
 
 
 @compiled
-def add_to_cells(probs: Any, outcomes: Any, index: Any, inside: Any, before: Any, table: Any) -> None:
-    """Σ1, Σp, Σy, the lowest and the highest prediction of each bucket, cells' edges considered."""
+def add_to_cells(probs: Any, outcomes: Any, index: Any, table: Any, counts: Any) -> None:
+    """Add rows to the buckets of a flat table; `counts` is the same memory, read as integers.
+
+    Reading all before writing any lets the loads overlap. A bucket is half a line of the cache, never part of two.
+    """
+    one, two, three = np.uintp(1), np.uintp(2), np.uintp(3)
     for i in range(np.uintp(len(probs))):
-        p, y, b = np.float64(probs[i]), np.float64(outcomes[i]), np.uintp(index[i])
-        row = table[np.uintp(np.int64(b) + before[b] + np.int64(p > inside[b]))]
-        n_b, p_b, y_b, low, high = row[0] + 1.0, row[1] + p, row[2] + y, min(row[3], p), max(row[4], p)
-        row[0], row[1], row[2], row[3], row[4] = n_b, p_b, y_b, low, high
-
-
-@cache
-def cell_edges() -> tuple[Floats, Indices]:
-    """For each bucket the edge inside it, 2 if there is none, and how many edges lie in buckets before it."""
-    edges = np.arange(1, N_CELLS) / N_CELLS
-    inside = np.full(N_BUCKETS, 2.0)
-    inside[bucket_index(edges)] = edges
-    has = inside < 2.0
-    return inside, np.cumsum(has) - has
+        p, at = np.float64(probs[i]), np.uintp(index[i]) * np.uintp(4)
+        n = counts[at] + (np.uint64(outcomes[i]) << np.uint64(32)) + np.uint64(1)
+        total, low, high = table[at + one] + p, table[at + two], table[at + three]
+        low, high = p if p < low else low, p if p > high else high
+        counts[at], table[at + one], table[at + two], table[at + three] = n, total, low, high
 
 
 @compiled
-def split_at_edges(probs: Any, index: Any, inside: Any, before: Any) -> None:
-    """Number the buckets anew: those with an edge are two, of which the lower one holds the edge."""
+def find_cells(probs: Any, index: Any) -> None:
+    """The bucket, and how many edges of cells lie below the prediction: ⌊300 p⌋, or one less where that is no edge below it."""
+    find_buckets(probs, index)
     for i in range(np.uintp(len(probs))):
-        b = np.uintp(index[i])
-        index[i] = np.int64(b) + before[b] + np.int64(np.float64(probs[i]) > inside[b])
+        p = np.float64(probs[i])
+        cell = np.float64(np.int32(p * N_CELLS))
+        index[i] += np.uint16(max(cell - np.float64(cell / N_CELLS >= p), 0.0))
 
 
-@split_at_edges.in_numpy
-def _split_at_edges(probs: Array, index: Array, inside: Floats, before: Indices) -> None:
-    index += (before[index] + (probs.astype(np.float64) > inside[index])).astype(index.dtype)
+@find_cells.in_numpy
+def _find_cells(probs: Array, index: Array) -> None:
+    find_buckets(probs, index)
+    p = np.asarray(probs, np.float64)
+    cell = np.floor(p * N_CELLS)
+    index += np.maximum(cell - (cell / N_CELLS >= p), 0.0).astype(index.dtype)
