@@ -8,7 +8,7 @@ import pytest
 import strategies as some
 from calibrant.kernels.rows import cells
 from calibrant.kernels.rows.buckets import bucket_index
-from calibrant.kernels.rows.cells import N_CELLS, N_INDICES, cell_index, pooled_cells
+from calibrant.kernels.rows.cells import N_CELLS, N_INDICES, CellTable, cell_index
 from crowded import SCORES
 
 
@@ -38,7 +38,10 @@ def test_all_forms_agree(rng):
 def test_a_table_holds_the_sums_of_its_rows(rng):
     probs = np.concatenate([rng.beta(0.5, 0.8, 4000), np.repeat([0.0, 0.25, 1.0], 50)])
     outcomes = (rng.random(len(probs)) < probs).astype(np.uint8)
-    found, index = pooled_cells(probs, outcomes), cell_index(probs)
+    table, index = CellTable(), cell_index(probs)
+    table.add(probs[:1000], outcomes[:1000])
+    table.add(probs[1000:], outcomes[1000:])
+    found = table.pooled()
     for k, which in enumerate(np.unique(index)):
         rows = index == which
         assert (found.weight[k], found.hits[k]) == (rows.sum(), outcomes[rows].sum())

@@ -107,7 +107,9 @@ def test_rows_taken_into_buckets_at_once_count_the_same(lake, tmp_path, monkeypa
     monkeypatch.setattr(collecting, "COMPILE_FROM", 1)
     monkeypatch.setattr(collecting, "MOST_ROWS", most)
     found, saved = scan(lake, max_distinct=200), tmp_path / "state.json"
-    resumed = [scan([lake / f"{k}.parquet" for k in range(last)], max_distinct=200, checkpoint=saved) for last in (2, 3)]
+    resumed = [
+        scan([lake / f"{k}.parquet" for k in range(last)], max_distinct=200, checkpoint=saved) for last in (2, 3)
+    ]
     merged = scan(lake / "0.parquet", max_distinct=200)
     merged = scan(lake / "1.parquet", max_distinct=200).merge(merged).merge(scan(lake / "2.parquet", max_distinct=200))
     assert sorted(found.parts) == sorted(expected.parts)

@@ -85,7 +85,7 @@ class DevicePredictions(Predictions):
     @property
     def n(self) -> int:
         """Number of rows, repeated ones included."""
-        return len(self.given) if self.counted is None else self.counted
+        return int(self.given.shape[0]) if self.counted is None else self.counted
 
     @property
     def is_binary(self) -> bool:
@@ -104,7 +104,8 @@ class DevicePredictions(Predictions):
             top = p.max(dim=1)  # the lowest class index wins a tie
             return top.values, top.indices == self.codes
         k = 1 if name == "binary" else self._class_index(name[6:])
-        hits = self.codes == k
+        zeros_and_ones = k == 1 and p.ndim == 1 and not self.codes.is_floating_point()
+        hits = self.codes if zeros_and_ones else self.codes == k
         return (p[:, k] if p.ndim == 2 else p if k else 1 - p), hits
 
     def log_columns(self) -> Any:
@@ -208,6 +209,9 @@ def labels_on_device(labels: Any, outputs: Any, *, logits: bool = False, soft: b
         return None
     y = labels.detach() if hasattr(labels, "detach") else torch.as_tensor(labels.astype(np.int64))
     y = (y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y).to(outputs.device)
+    if not (logits or soft) and outputs.ndim == 1 and y.shape == outputs.shape and _is_whole(y):
+        ends = [torch.stack(each.aminmax()).tolist() for each in (outputs, y.byte() if y.dtype == torch.bool else y)]
+        return y if all(low >= 0 and high <= 1 for low, high in ends) else None  # NaN is both if there is one
     found, right = (y, _are_shares(y)) if soft and y.shape == outputs.shape else _codes(y, outputs)
     if found is None:
         return None
@@ -218,6 +222,10 @@ def labels_on_device(labels: Any, outputs: Any, *, logits: bool = False, soft: b
 def _is_array(values: Any) -> bool:
     """Something without an index, whose values can be checked as numbers; or nothing."""
     return values is None or hasattr(values, "detach") or type(values) is np.ndarray
+
+
+def _is_whole(y: Any) -> bool:
+    return not (y.is_floating_point() or y.is_complex())
 
 
 def _are_shares(p: Any) -> Any:

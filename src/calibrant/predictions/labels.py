@@ -155,7 +155,7 @@ def _check_codes(labels: Array, n_classes: int, name: str, ndim: int) -> Array:
     if labels.dtype.kind == "b":
         return labels.view(np.uint8)
     if labels.dtype.kind in "iu" and labels.dtype.isnative and all_below(labels, n_classes):
-        return labels
+        return labels.view(np.uint8) if labels.dtype == np.int8 else labels
     if labels.min() < 0 or labels.max() >= n_classes:
         several = f"must lie in 0 … {n_classes - 1}, as {name} has {n_classes} columns"
         expected, bad = "must be 0 or 1" if ndim == 1 else several, (labels < 0) | (labels >= n_classes)

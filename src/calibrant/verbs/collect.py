@@ -12,7 +12,7 @@ from calibrant.bins import EqualWidth
 from calibrant.inputs import check_count
 from calibrant.kernels.compiled import COMPILE_FROM
 from calibrant.kernels.rows.buckets import worth_buckets
-from calibrant.kernels.rows.cells import MOST_ROWS, N_CELLS, CellTable, pooled_cells
+from calibrant.kernels.rows.cells import MOST_ROWS, N_CELLS, CellTable
 from calibrant.methods import methods
 from calibrant.options import checked
 from calibrant.predictions import Event, Predictions, StatePredictions, admit
@@ -98,9 +98,9 @@ def collect(
     elif len(views) == 0:
         raise InputError("views", "must name at least one view", "it is empty")
     coarse = () if like is None else tuple(view for view in like.views if like.pooled(view).coarse)
-    tables = {
-        predictions.view(view): [_pooled(predictions.event(view), view in coarse, max_distinct)] for view in views
-    }
+    tables = {predictions.view(view): _pooled(predictions.event(view), view in coarse, max_distinct) for view in views}
+    growing = {view: table for view, table in tables.items() if isinstance(table, CellTable)}
+    pooled = {view: [table] if isinstance(table, Pooled) else [] for view, table in tables.items()}
     grid, scores = None, {}
     if not predictions.is_binary:
         grid = EqualWidth(n_cells).collect_classes(predictions)
@@ -108,7 +108,9 @@ def collect(
         scores = {name: score_sums(rule, predictions) for name, rule in rules.items()}
     named = part if part is not None else uuid4().hex[:12]
     facts = predictions.n, predictions.classes, predictions.is_binary
-    return State(*facts, tables, grid, scores, (named,), predictions.precision, max_distinct)
+    state = State(*facts, pooled, grid, scores, (named,), predictions.precision, max_distinct)
+    state.growing = growing
+    return state
 
 
 def take_in(state: State, predictions: Predictions) -> None:
@@ -139,10 +141,12 @@ def grown(state: State, predictions: Predictions) -> bool:
     return True
 
 
-def _pooled(event: Event, coarse: bool, max_distinct: int | None) -> Pooled:
+def _pooled(event: Event, coarse: bool, max_distinct: int | None) -> Pooled | CellTable:
     """The rows of an event by prediction; by bucket at once where there will be buckets in the end."""
     if worth_buckets(event.probs, event.outcomes, event.weights) and (coarse or _many(event.probs, max_distinct)):
-        return pooled_cells(event.probs, event.outcomes)
+        table = CellTable()
+        table.add(event.probs, event.outcomes)
+        return table
     return event.pooled
 
 
@@ -151,9 +155,9 @@ def _many(probs: Array, max_distinct: int | None) -> bool:
     if max_distinct is None:
         return False
     bits = (8 * max_distinct).bit_length()
-    rows = probs[: 2 * max_distinct].astype(np.float64).view(np.uint64)
+    rows = np.ascontiguousarray(probs[: 5 * max_distinct // 4], np.float64).view(np.uint64)
     seen = np.zeros(1 << bits, np.bool_)
-    seen[(rows * HASH) >> np.uint64(64 - bits)] = True
+    seen[((rows * HASH) >> np.uint64(64 - bits)).view(np.int64)] = True
     return int(np.count_nonzero(seen)) > max_distinct
 
 

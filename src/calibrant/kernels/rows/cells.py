@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.compiled import compiled
+from calibrant.kernels.compiled import compiled, many_calls
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.kernels.rows.buckets import N_BUCKETS, find_buckets
 from calibrant.state.pooled import Pooled
@@ -37,13 +37,6 @@ def cell_index(probs: Array) -> Array:
     return index
 
 
-def pooled_cells(probs: Array, outcomes: Array) -> Pooled:
-    """Rows of plain outcomes as one table of buckets, in one pass."""
-    table = CellTable()
-    table.add(probs, outcomes)
-    return table.pooled()
-
-
 class CellTable:
     """A table of buckets that takes in rows of plain outcomes; fewer than MOST_ROWS of them."""
 
@@ -60,7 +53,8 @@ class CellTable:
 
         def part(rows: slice) -> None:
             index = np.empty(rows.stop - rows.start, np.uint16)
-            find_cells(probs[rows], index)
+            with many_calls():  # the other kernel is compiled for any number of rows
+                find_cells(probs[rows], index)
             sums = self._halves[rows.start > 0]
             add_to_cells(probs[rows], outcomes[rows], index, sums, sums.view(np.uint64))
 
@@ -77,7 +71,9 @@ class CellTable:
 
 def _empty() -> Floats:
     """No rows: in each bucket the number of rows and hits, as an integer; Σp; the lowest and the highest prediction."""
-    return np.tile([0.0, 0.0, 2.0, -1.0], N_INDICES)
+    table = np.zeros((N_INDICES, 4))
+    table[:, 2:] = 2.0, -1.0
+    return table.ravel()
 
 
 def _columns(table: Floats) -> tuple[Floats, ...]:
