@@ -198,7 +198,8 @@ def _which_map() -> str:
 In short: [which map should I use?](which_map.md)
 
 - **Not sure:** `recalibrate(valid)`, which is `"auto"`. It tries what suits the data, `identity` included, on held-out rows, and averages
-  the maps by how well they do there; `Auto(prefer="simple")` keeps one. `map.fit.choice` shows the candidates, their weights and the reason.
+  the maps by how well they do there, or leaves the predictions exactly as they are where these rows show no gain; `Auto(prefer="simple")`
+  keeps one. `map.fit.choice` shows the candidates, their weights and the reason.
 - **A neural network, any number of classes:** `temperature`. One number; accuracy and ranking stay.
 - **Some hundred rows per class:** `bent` or `structured_matrix`; `structured_vector` for more than about a hundred classes.
 - **One event:** `platt` or `beta`; from some thousand rows `piecewise_linear`, `isotonic` or `venn_abers`, which also gives an interval per row.

@@ -40,6 +40,9 @@ FEW = 50
 MANY_CLASSES, MOST_ORDERED = 100, 500_000
 """Classes up to which matrices are tried, and probabilities up to which order-preserving maps are: both take time."""
 
+NO_GAIN = "identity: held-out rows do not show the average of the maps to be better, and one more could undo its gain."
+"""Why nothing is changed."""
+
 LEVEL = 0.95
 """Of the intervals that are shown."""
 
@@ -72,9 +75,10 @@ class Auto(Recipe[CalibrationMap]):
     exp(−τ·n·(held-out log loss − the best)), τ = ¼ for one event and ½ for several classes.
     The loss of a candidate includes one more row with the worst change from the predictions
     that is still credible, so that rows without an error do not speak for a map that is too
-    sure. The less sure it is that the average of one event is better than the predictions
-    as they are, the larger their share in it, up to 0.3. `fit.choice` of the returned map
-    holds the candidates' scores and weights and the reason.
+    sure. If the gain of the average over the predictions as they are, each fold by what the
+    other folds decide, would not outlast one more such row, they are left exactly as they
+    are (unless they hold a probability of 0). `fit.choice` of the returned map holds the
+    candidates' scores and weights and the reason.
 
     Parameters
     ----------
@@ -211,9 +215,11 @@ class _Trial:
         self, judged: Judged, fitted: dict[str, CalibrationMap], masks: list[Bools], lift: float, given: Predictions
     ) -> CalibrationMap:
         procedure = judged.crossed(masks, lambda others: judged.mixed(judged.weights(others)))
-        kept = _kept(judged.weights(), judged.share_of_none(procedure))
-        procedure = judged.crossed(masks, lambda others: judged.shrunk(procedure, others))
-        choice = self._choice("mixture", judged, fitted, kept, procedure, _why_mixed(kept))
+        doubted = judged.doubted(procedure)
+        kept = {"identity": 1.0} if doubted(slice(None)) else _kept(judged.weights())
+        why = NO_GAIN if doubted(slice(None)) else _why_mixed(kept)
+        procedure = judged.crossed(masks, lambda others: judged.before if doubted(others) else procedure)
+        choice = self._choice("mixture", judged, fitted, kept, procedure, why)
         if len(kept) == 1:
             (name,) = kept
             return _single(fitted[name], replace(choice, chosen=name), lift, given)
@@ -256,12 +262,10 @@ class _Trial:
         return Choice(chosen, reason, self.rule.title, tuple(tried), measured("auto", procedure), note)
 
 
-def _kept(weights: dict[str, float], none: float) -> dict[str, float]:
-    """The weights that are not small, `none` of all that of the predictions as they are if it is not small either."""
+def _kept(weights: dict[str, float]) -> dict[str, float]:
+    """The weights that are not small."""
     found = {name: weight for name, weight in weights.items() if weight >= SMALLEST}
-    none = none if none >= SMALLEST else 0.0
-    found = {name: (1 - none) * weight / sum(found.values()) for name, weight in found.items()}
-    return found | ({"identity": found.get("identity", 0.0) + none} if none else {})
+    return {name: weight / sum(found.values()) for name, weight in found.items()}
 
 
 def _total(rows: Predictions) -> float:

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from calibrant.interval import LimitedMean, Moments, moments_of
-from calibrant.kernels.logits import log_probabilities
+from calibrant.kernels.logits import log_probabilities, two_columns
 from calibrant.predictions import Predictions
 from calibrant.score.possible import ScoredRows, few, scored_rows
 from calibrant.score.score import Score, check_score
-from calibrant.types import Bools, Floats
+from calibrant.types import Array, Bools, Floats
 
 TRUST = {"one event": 0.25, "several classes": 0.5}
 """τ: how much a held-out nat counts in the weights of an average; below 1, as the folds share most of their rows, and
-as a mean of several maps errs less than one of them. It, the prices and the largest share of the identity were chosen on
-other data sets than those that studies/arena.py reports."""
+as a mean of several maps errs less than one of them. It, the prices and the rule of no repair
+(`Judged.doubted`) were chosen on other data sets than those that studies/arena.py reports."""
 
 DOUBT, DOUBTED_UP_TO = 2.0, 80.0
 """With no rows, the prior of the identity would weigh as much as this power of the number of the other maps; with so
 many rows as its square root; with many as one of them."""
-
-DISTRUSTED = 0.3
-"""The largest share of the predictions as they are in an average of one event that held-out rows do not show to be better:
-half of it where they show nothing. It harms less often for a small loss of gains; of several classes an average seldom
-harms, and would lose more."""
-
-SAME = 1e-12
-"""Nats: what changes no row by more is no change."""
 
 SEVERAL_OTHERS = 6
 """Fewer other maps count as so many."""
@@ -108,30 +99,21 @@ class Judged:
         """Log-probabilities of the average."""
         return log_probabilities(np.sum([weight * self.held[name] for name, weight in weights.items()], axis=0))
 
-    def share_of_none(self, logs: Floats, used: Bools | slice = slice(None)) -> float:
-        """The share of the predictions as they are in an average, by some of the rows: less the surer it is better.
+    def doubted(self, logs: Floats) -> Callable[[Bools | slice], bool]:
+        """By some of the rows: are these not shown to be better than the predictions as they are?
 
-        It is `DISTRUSTED` times the chance that the average is no better, by the mean change of the log loss and its
-        standard error over rows, or groups of rows.
+        They are shown to be if their gain outlasts one more row with the worst change that is still credible, and one
+        more group as bad as the worst. Predictions that call an outcome impossible cannot be kept.
         """
-        if "identity" not in self.held or not self.rows.is_binary:
-            return 0.0
-        mass = self._mass()[used]
-        change = (self._scored(logs, check_score("log")).values - self.plain)[used]
-        away = change - np.average(change, weights=mass)
-        if self.rows.groups is None:
-            error = math.sqrt(float((mass if self.rows.squares is None else self.rows.squares[used]) @ away**2))
-        else:
-            sums = np.bincount(np.unique(self.rows.groups[used], return_inverse=True)[1], mass * away)
-            error = math.sqrt(float(sums @ sums))
-        if error < SAME * float(mass.sum()):
-            return 0.0
-        return DISTRUSTED / 2 * math.erfc(-float(mass @ change) / (error * math.sqrt(2)))
-
-    def shrunk(self, logs: Floats, used: Bools) -> Floats:
-        """Log-probabilities of an average with the share of the predictions as they are that some rows ask for."""
-        none = self.share_of_none(logs, used)
-        return log_probabilities((1 - none) * logs + none * self.before)
+        if "identity" not in self.held or bool((self._columns() <= np.finfo(np.float64).tiny).any()):
+            return lambda used: False  # noqa: ARG005
+        mine = self._scored(logs, check_score("log"))
+        change, worst = self._mass() * (mine.values - self.plain), 0.0
+        if few(self.rows):
+            worst = _worst(mine.blended(self.scored["identity"], 1.0, -1.0))
+        if self.rows.groups is not None:
+            worst = max(worst, float(np.bincount(np.unique(self.rows.groups, return_inverse=True)[1], change).max()))
+        return lambda used: float(change[used].sum()) + worst >= 0
 
     def measured(self, logs: Floats) -> tuple[LimitedMean | Moments, LimitedMean | Moments]:
         """The mean score and its change from the predictions as they are."""
@@ -142,6 +124,9 @@ class Judged:
         if few(self.rows):
             return mine.mean(), change.mean()
         return self._moments(mine), self._moments(change)
+
+    def _columns(self) -> Array:
+        return two_columns(self.rows.probs) if self.rows.is_binary else self.rows.probs
 
     def _mass(self) -> Floats:
         weights = self.rows.weights
