@@ -82,7 +82,7 @@ STUDIES = {
     ),
     "friedman": Study("an overfitted variance, recalibrated over training", ("P4 Fig. 9",), 3, extra="torch"),
     "scoreboard": Study("RMSE, bias, coverage and time of all estimators", (), 200, seed=2026),
-    "error_estimates": Study("estimates of errors that lie in one place", (), 10, seed=44),
+    "error_estimates": Study("estimates of errors that lie in one place", (), 10, seed=2045),
     "coverage": Study("coverage of intervals of bins and cumulative errors, and of bands", (), 60, seed=20_261_117),
     "coverage_error": Study("coverage of the interval of the calibration error", (), 38, seed=20_261_118),
     "coverage_means": Study("coverage of intervals of gaps, scores and their changes", (), 60, seed=20_261_116),

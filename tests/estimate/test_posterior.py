@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant.infer.possible_curves import possible_curves
 
 
 def drawn(rng, n, curve):
@@ -54,6 +55,31 @@ def test_the_square_is_that_of_the_root(rng):
     rooted, squared = (cal.posterior_error(labels, p, norm=2, root=root) for root in (True, False))
     assert rooted.value**2 == pytest.approx(squared.value, rel=1e-3)  # between two of the draws
     assert rooted.interval.high**2 == pytest.approx(squared.interval.high, rel=1e-3)
+
+
+def test_the_root_mean_square_joins_bins_within_the_middle_half_of_the_posterior(rng):
+    labels, p = drawn(rng, 300, np.square)
+    rows = cal.Predictions(labels, p)
+    errors = np.sqrt(possible_curves(rows.event("binary")).errors(2))
+    low, middle, high = np.quantile(errors, [0.25, 0.5, 0.75])
+    binned = (
+        cal.binned_error(rows, norm=2, debiased=True),
+        cal.sweep_error(rows, norm=2),
+        cal.binned_error(rows, norm=2),
+    )
+    within = [min(max(each.value, low), high) for each in binned]
+    found = cal.posterior_error(rows, norm=2)
+    assert found.value == pytest.approx((middle + sum(within)) / 4)
+    assert "bins" in found.title
+
+
+def test_the_root_mean_square_of_soft_labels_is_the_median(rng):
+    p = rng.random(300)
+    rows = cal.Predictions(np.clip(p + 0.1, 0, 1), p, soft=True)
+    errors = np.sqrt(possible_curves(rows.event("binary")).errors(2))
+    found = cal.posterior_error(rows, norm=2)
+    assert found.value == pytest.approx(np.median(errors))
+    assert "median" in found.title
 
 
 def test_an_error_in_one_place_is_not_spread_over_the_rest(rng):

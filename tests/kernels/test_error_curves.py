@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant.kernels.fit.error_curves import CURVE_WEIGHTS, ERROR_WEIGHTS, _before, _families, error_curves
+from calibrant.kernels.fit.error_curves import (
+    CURVE_WEIGHTS,
+    ERROR_WEIGHTS,
+    SQUARE_WEIGHTS,
+    _before,
+    _families,
+    error_curves,
+)
 from calibrant.kernels.logits import log_odds, sigmoid
 
 P = np.linspace(0.005, 0.995, 100)
@@ -57,7 +64,7 @@ def test_the_mean_error_has_a_prior_of_its_own():
     found = error_curves(log_odds(P), w, w * curve, NONE)
     assert found.share[-1] == 0
     assert found.error_share[-1] > 0.5
-    for share in (found.share, found.error_share):
+    for share in (found.share, found.error_share, found.square_share):
         drawn = sigmoid(found.drawn(500, np.random.default_rng(0), share)) - P
         assert drawn[:, 72].mean() < -0.15
 

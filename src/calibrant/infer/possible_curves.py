@@ -40,14 +40,17 @@ class PossibleCurves:
     """`(draws, cells)`: rate less prediction"""
     of_mean: Floats
     """the same of curves drawn for the mean error, whose prior is another one"""
+    of_square: Floats
+    """the same for the mean square"""
     likely: Floats | None = None
     """likelihood, under each curve, of the rows whose predictions are as good as certain and were right; None if none are"""
 
     def errors(self, norm: int | str) -> Floats:
         """E|c(p) − p|^α of each curve, without a root; for `"max"` the largest distance."""
-        largest = norm == "max"
-        away = np.abs(self.away if largest else self.of_mean)
-        errors: Floats = away.max(axis=1) if largest else away ** int(norm) @ self.support
+        if norm == "max":
+            largest: Floats = np.abs(self.away).max(axis=1)
+            return largest
+        errors: Floats = np.abs(self.of_square if norm == 2 else self.of_mean) ** int(norm) @ self.support
         return errors
 
     def posterior(self, errors: Floats, level: float, exact: bool = False) -> tuple[float, float, float]:
@@ -145,8 +148,9 @@ def _possible(pooled: Pooled, starts: Indices) -> PossibleCurves:
     place = np.clip(log_odds(prob), -limit, limit)
     found = error_curves(place, rows, hits, np.abs(place) == limit)
     believed = ((prob == 0) | (prob == 1)) & (hits == rows * prob)  # certain, and never wrong: taken at its word
-    drawn, of_mean = (found.drawn(DRAWS, np.random.default_rng(0), each) for each in (found.share, found.error_share))
-    away, of_mean = (np.where(believed, 0.0, sigmoid(each) - sigmoid(place)) for each in (drawn, of_mean))
+    shares = (found.share, found.error_share, found.square_share)
+    drawn, *others = (found.drawn(DRAWS, np.random.default_rng(0), each) for each in shares)
+    away, of_mean, of_square = (np.where(believed, 0.0, sigmoid(each) - sigmoid(place)) for each in (drawn, *others))
     right = (np.abs(place) == limit) & (hits == rows * (place > 0)) & ~believed
     likely = np.exp(-np.logaddexp(0.0, -np.sign(place[right]) * drawn[:, right]) @ rows[right]) if right.any() else None
-    return PossibleCurves(prob, weight / weight.sum(), found, away, of_mean, likely)
+    return PossibleCurves(prob, weight / weight.sum(), found, away, of_mean, of_square, likely)

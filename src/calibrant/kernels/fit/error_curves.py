@@ -53,6 +53,9 @@ curve that is right in every place: a smooth one of the right size will do, and 
 lose some nats of evidence to simple ones that describe the data equally well, so that equal weights would take every weak error
 for none."""
 
+SQUARE_WEIGHTS = ERROR_WEIGHTS | {"place": (0.12,)}
+"""The same for the mean square, relative to each other: most of it may lie in one short stretch, and to miss that one costs more."""
+
 LINE_PRIORS = Priors((0.1, 0.3, 0.8), (), (), (), 0.0)
 BEND_PRIORS = Priors((0.1, 0.5), (0.2, 0.5, 1.2), (0.1, 0.2, 0.4), (1.0, 2.0, 4.0), 1e-4)
 SHORT_PRIORS = Priors((0.1, 0.5), (0.2, 0.5, 1.2), (0.025, 0.05), (), 1e-3)
@@ -85,6 +88,8 @@ class ErrorCurves:
     """posterior probability of every prior, those of `smooth` first, where the question is the curve"""
     error_share: Floats
     """the same where the question is the mean error"""
+    square_share: Floats
+    """the same where the question is the mean square"""
 
     def drawn(self, count: int, rng: np.random.Generator, share: Floats | None = None) -> Floats:
         """`count` joint draws of η in all cells, `(draws, cells)`, with these shares of the priors."""
@@ -114,7 +119,8 @@ def error_curves(z: Floats, w: Floats, s: Floats, certain: Bools) -> ErrorCurves
     stretched = stretches(z, w, s, hazards)
     known = np.append(smooth.evidence, stretched.evidence)
     names = [*((name, len(features)) for name, features in stacks), ("stretch", len(hazards)), ("place", 1)]
-    shares = [_before(weights, names) * np.exp(known - known.max()) for weights in (CURVE_WEIGHTS, ERROR_WEIGHTS)]
+    before = (_before(weights, names) for weights in (CURVE_WEIGHTS, ERROR_WEIGHTS, SQUARE_WEIGHTS))
+    shares = [each * np.exp(known - known.max()) for each in before]
     return ErrorCurves(z, smooth, stretched, *(share / share.sum() for share in shares))
 
 
