@@ -8,7 +8,6 @@ import pytest
 from calibrant.kernels.fit.error_curves import (
     CURVE_WEIGHTS,
     ERROR_WEIGHTS,
-    SQUARE_WEIGHTS,
     _before,
     _families,
     error_curves,
