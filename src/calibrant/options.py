@@ -38,18 +38,18 @@ def checked(function: F) -> F:
     places = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
     names = tuple(name for name, each in signature(function).parameters.items() if each.kind in places)
     free: list[str] = []  # the first of them, which may be anything
+    sure: dict[str, frozenset[type]] = {}  # types of which every value will do
 
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
         if not hints:
             hints.update(_hints(function))
             free.extend(takewhile(lambda name: hints.get(name, Any) is Any, names))
-        if not options and len(arguments) <= len(free):
-            return function(*arguments)
-        given = options if not arguments else dict(zip(names, arguments, strict=False)) | options
+            sure.update((name, frozenset(_sure(hint))) for name, hint in hints.items())
+        given = options if len(arguments) <= len(free) else dict(zip(names, arguments, strict=False)) | options
         for name, value in given.items():
             hint = hints.get(name, Any)
-            if hint is Any or fits(value, hint):
+            if hint is Any or type(value) in sure[name] or fits(value, hint):
                 continue
             wrong = InputError(name, f"must be {kind_of(hint)}", f"it is {value!r:.60}")
             if hint is bool:
@@ -79,6 +79,15 @@ def _hints(function: Any) -> dict[str, Any]:
             hint = Any
         found[name] = BY_NAME.get(name, hint)
     return found
+
+
+def _sure(hint: Any) -> Iterator[type]:
+    """Types of which every value is of this type."""
+    if get_origin(hint) in (Union, UnionType):
+        for each in get_args(hint):
+            yield from _sure(each)
+    elif hint in (str, tuple, bool, int, NoneType):
+        yield hint
 
 
 def fits(value: Any, hint: Any) -> bool:

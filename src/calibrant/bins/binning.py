@@ -122,8 +122,8 @@ def _cuts_by_index(bins: Any, event: Event) -> Indices:
 
 def bins_of(bins: Any, usual: Callable[[int], Binning]) -> Binning:
     """The user's `bins=`: a rule as it is, a number as that many bins of the method's usual rule."""
-    if isinstance(bins, int | np.integer) and not isinstance(bins, bool):
-        return _usual(usual, check_count(bins, "bins"))
+    if type(bins) is int or (isinstance(bins, int | np.integer) and not isinstance(bins, bool)):
+        return _usual(usual, int(bins))
     if isinstance(bins, type) or not isinstance(bins, BinRule | Binning):
         expected = "must be a number of bins, EqualWidth(m), EqualMass(m) or Edges([...])"
         raise InputError("bins", expected, f"it is {bins!r}")
@@ -132,7 +132,7 @@ def bins_of(bins: Any, usual: Callable[[int], Binning]) -> Binning:
 
 @lru_cache(maxsize=64)
 def _usual(rule: Callable[[int], Binning], n_bins: int) -> Binning:
-    return rule(n_bins)
+    return rule(check_count(n_bins, "bins"))
 
 
 def settings(bins: Any) -> dict[str, Any]:

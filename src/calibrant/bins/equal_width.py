@@ -127,8 +127,7 @@ class EqualWidth(BinRule):
 
     def state_of(self, sums: Floats, n: int, squares: Floats | None = None) -> BinSums:
         """Sums `(C, B, 4)` of n rows as the state of these bins."""
-        edges = self.edges()[None] if len(sums) == 1 else np.broadcast_to(self.edges(), (len(sums), self.n_bins + 1))
-        return BinSums(sums, edges[:, :-1], edges[:, 1:], n, self, squares=squares)
+        return BinSums(sums, *_ends(self.n_bins, len(sums)), n, self, squares=squares)
 
     def _coarser(self, state: State) -> BinSums:
         """The cells of a state's grid, added up to these bins."""
@@ -151,6 +150,12 @@ class EqualWidth(BinRule):
 def _edges(n_bins: int) -> Floats:
     edges: Floats = np.arange(n_bins + 1) / n_bins
     return read_only(edges)
+
+
+@lru_cache(maxsize=64)
+def _ends(n_bins: int, n_events: int) -> tuple[Floats, Floats]:
+    edges = np.broadcast_to(_edges(n_bins), (n_events, n_bins + 1))
+    return edges[:, :-1], edges[:, 1:]
 
 
 @lru_cache(maxsize=64)

@@ -218,12 +218,13 @@ class Options:
 
     def title(self, view: str) -> str:
         """The name of the error."""
-        names: dict[Any, str] = {1: "ECE", "max": "MCE"}
-        name = names.get(self.norm) or f"{norm_of_name(self.norm, self.root)}calibration error"
+        name = NAMES.get(self.norm) or f"{norm_of_name(self.norm, self.root)}calibration error"
         return name + (f", class by class ({self.average})" if view == "classwise" else "")
 
 
 PLAIN = Options()
+NAMES: dict[Any, str] = {1: "ECE", "max": "MCE"}
+"""Of errors, by their norm."""
 
 
 def finish(state: BinSums, view: str, classes: tuple[Any, ...], options: Options, kind: str = "") -> Estimate:
@@ -248,7 +249,7 @@ def finish(state: BinSums, view: str, classes: tuple[Any, ...], options: Options
 
     later = Later(floor), Later(shown), Later(parts)
     value, cautions = options.overall(powers), _cautions(state, debiased)
-    return Estimate("binned_error", title, value, state.n, interval, *later, cautions)  # type: ignore[arg-type]
+    return Estimate("binned_error", title, value, state.n, interval, *later, cautions)
 
 
 def each_error(state: BinSums, options: Options) -> Floats:

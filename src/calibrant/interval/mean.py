@@ -24,6 +24,9 @@ FEW_ROWS = 30
 MANY = 20_000
 """Degrees of freedom from which Student's distribution and the normal one agree to four digits."""
 
+MOST_LOST = 0.1
+"""Share of Σx² below which a difference from it is not trusted."""
+
 CACHED_ROWS = 1 << 16
 """Rows per block: all that is computed of a block stays in a core's cache."""
 
@@ -61,7 +64,7 @@ class Moments(Record):
     @property
     def error(self) -> float | None:
         """Standard error of the mean; None where rows are too few, or the mean is infinite."""
-        if self.weight < 2 or not np.isfinite(self.mean):
+        if self.weight < 2 or not math.isfinite(self.mean):
             return None
         return float((self.squares / (self.weight - 1) / self.weight) ** 0.5)
 
@@ -122,9 +125,19 @@ def moments(values: Array, weights: Array | None) -> Moments:
         return Moments(0, 0.0, 0.0, 0.0)
     mean = float(np.add.reduce(values) / n if weights is None else np.average(values, weights=weights))
     if math.isfinite(mean):
-        centred = values - mean
-        squares = inner(centred, centred) if weights is None else inner(weights, centred**2)
+        squares = _squares_about(mean, values) if weights is None else inner(weights, (values - mean) ** 2)
     return Moments(n, float(n) if weights is None else float(weights.sum()), mean, squares)
+
+
+def _squares_about(mean: float, values: Array) -> float:
+    """Σ(x − mean)², as Σx² − n·mean² where that leaves most digits."""
+    found = values * values
+    total = float(np.add.reduce(found))
+    squares = total - len(values) * mean * mean
+    if squares < MOST_LOST * total:
+        np.subtract(values, mean, found)
+        squares = float(np.add.reduce(np.multiply(found, found, found)))
+    return squares
 
 
 def quick_moments(values: Floats, weights: Array | None) -> Moments:
@@ -140,8 +153,9 @@ def pooled(parts: Iterable[Moments]) -> Moments:
     if len(found) == 1:
         return found[0]
     weight, mean, squares = np.array([(part.weight, part.mean, part.squares) for part in found]).reshape(-1, 3).T
-    overall, total = float(np.average(mean, weights=weight)), float(weight.sum())
-    spread = float(squares.sum() + inner(weight, (mean - overall) ** 2)) if np.isfinite(overall) else np.nan
+    total = float(weight.sum())
+    overall = float((mean * weight).sum()) / total
+    spread = float(squares.sum() + inner(weight, (mean - overall) ** 2)) if math.isfinite(overall) else math.nan
     return Moments(sum(p.rows for p in found), total, overall, spread)
 
 

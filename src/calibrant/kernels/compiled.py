@@ -82,6 +82,11 @@ class compiled:  # noqa: N801  (a decorator)
         self._numpy, self._least = function, least
         return function
 
+    @property
+    def numpy(self) -> Any:
+        """The form that was registered as `in_numpy`; None where there is none."""
+        return self._numpy
+
     def expect(self, *arrays: Any) -> None:
         """Note that it is about to be called, and so compiled, for arrays like these."""
         self._expected.add(_kinds(arrays))

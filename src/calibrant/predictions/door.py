@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.inputs import check_choice, wrapped
 from calibrant.predictions.device import on_device
 from calibrant.predictions.event import Event, event_of
+from calibrant.predictions.plain import plain_event
 from calibrant.predictions.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.state.state import State
@@ -29,6 +30,8 @@ def admit(labels: Any, probs: Any = None, *, counts: Any = None, weights: Any = 
     weights
         How much each row matters, relative to the others; by default all the same.
     """
+    if counts is None and weights is None and (plain := plain_event(labels, probs)) is not None:
+        return plain
     beside = any(each is not None for each in (probs, counts, weights))
     if isinstance(labels, Predictions):
         if beside:

@@ -16,9 +16,9 @@ from calibrant.state.state import State
 from calibrant.types import Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Event(Weighed):
-    """A yes/no question: the predicted probability that it happens, and whether it did, per row."""
+    """A yes/no question: the predicted probability that it happens, and whether it did, per row; nobody writes to it."""
 
     probs: FloatArray
     outcomes: Array

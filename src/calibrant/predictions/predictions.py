@@ -264,7 +264,8 @@ class Predictions(Constructors, Views, Weighed, Rows):
     @property
     def is_binary(self) -> bool:
         """One column: the probability of a single event."""
-        return self.outputs.ndim == 1
+        given = self._probs if self.logits is None else self.logits
+        return given is not None and given.ndim == 1
 
     @property
     def soft(self) -> bool:
@@ -389,7 +390,8 @@ class Predictions(Constructors, Views, Weighed, Rows):
 
     def _copy(self) -> Predictions:
         other = object.__new__(type(self))
-        for name in (*self.held, *self.told):
-            setattr(other, name, getattr(self, name))
+        for names in (self.held, self.told):
+            for name in names:
+                setattr(other, name, getattr(self, name))
         other._events, other.source = {}, None
         return other

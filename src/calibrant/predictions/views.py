@@ -53,8 +53,10 @@ class Views:
             `auto`, `binary`, `top`, `classwise`, `class k` with k a class name or index, or an
             index.
         """
+        if type(view) is str and view in ("auto", "binary") and self.is_binary:
+            return "binary"
         if isinstance(view, str) and view == "auto":
-            return "binary" if self.is_binary else "top"
+            return "top"
         if isinstance(view, tuple) and len(view) == 2 and view[0] == "class":
             view = f"class {view[1]}"
         if isinstance(view, int | np.integer) and not isinstance(view, bool):
@@ -125,11 +127,9 @@ class Views:
 
     def _class_event(self, k: int, name: str) -> Event:
         if self.is_binary:
-            outcomes = self.labels if self.soft else self.labels.view(np.uint8)
-            probs = self.probs
             if k == 0:
-                probs, outcomes = 1 - probs, 1 - outcomes
-            return self._asked(probs, outcomes, name)
+                return self._asked(1 - self.probs, 1 - self.labels, name)
+            return self._asked(self.probs, self.labels, name)
         outcomes = self.labels[:, k] if self.soft else (self.labels == k).view(np.uint8)
         return self._asked(self.probs[:, k], outcomes, name)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -68,7 +69,7 @@ class _Measured(Answer):
 
 
 @kind
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class Estimate(Number, _Measured):
     """A number that knows where it comes from: arithmetic, `round`, `sum`, sorting and `format` work on its value.
 
@@ -85,8 +86,26 @@ class Estimate(Number, _Measured):
     parts: Mapping[str, Any] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()
 
-    _floats: ClassVar[tuple[str, ...]] = ("value",)
     _shown: ClassVar[tuple[str, ...]] = ("view", "bins", "score")
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        value: float,
+        n: int,
+        interval: Interval | Later | None = None,
+        noise_floor: float | Later | None = None,
+        settings: Mapping[str, Any] | Later = MappingProxyType({}),
+        parts: Mapping[str, Any] | Later = MappingProxyType({}),
+        cautions: Iterable[str] | Later = (),
+    ) -> None:
+        fields = self.__dict__  # short calls make many: the way around a frozen record takes a fifth of the time
+        fields["name"], fields["title"], fields["value"], fields["n"] = name, title, float(value), n
+        fields["interval"], fields["noise_floor"] = interval, noise_floor
+        fields["settings"] = settings if type(settings) is Later else _settled(settings)
+        fields["parts"] = parts if type(parts) is Later else fixed_mapping(parts)
+        fields["cautions"] = cautions if type(cautions) is Later else tuple(cautions)  # type: ignore[arg-type]
 
     @property
     def key(self) -> str:

@@ -15,6 +15,32 @@ class Later:
         self.make = make
 
 
+class _Once:
+    """Two values that are made together, when one of them is first asked for."""
+
+    __slots__ = ("found", "make")
+
+    def __init__(self, make: Callable[[], tuple[Any, Any]]) -> None:
+        self.make = make
+        self.found: tuple[Any, Any] | None = None
+
+    def both(self) -> tuple[Any, Any]:
+        self.found = self.found or self.make()
+        return self.found
+
+    def first(self) -> Any:
+        return self.both()[0]
+
+    def second(self) -> Any:
+        return self.both()[1]
+
+
+def both_later(make: Callable[[], tuple[Any, Any]]) -> tuple[Later, Later]:
+    """Two fields that are computed together."""
+    once = _Once(make)
+    return Later(once.first), Later(once.second)
+
+
 class WhenRead:
     """A field that may hold `Later`; put in the place of the field's default once the class is made."""
 

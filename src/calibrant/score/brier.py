@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant.kernels.sums import device_scores
-from calibrant.kernels.sums.score_rows import squared_distances, squared_misses
+from calibrant.kernels.sums.score_rows import squared_distances, squared_misses, squares_in_numpy
 from calibrant.methods import method
 from calibrant.options import checked
 from calibrant.predictions import Event
@@ -55,21 +55,23 @@ class BrierScore(Score):
     def of_event(self, probs: Array, outcomes: Array) -> Floats:
         """Both classes count: twice (p − y)²."""
         if outcomes.dtype == np.uint8:
-            apart = np.subtract(probs, outcomes, dtype=np.float64)
-            apart *= apart
-            apart *= 2
-            return apart
+            return _squares(2.0, probs, outcomes)
         return super().of_event(probs.astype(np.float64), outcomes)
 
     def of_question(self, event: Event) -> Floats:
         """A single question counts once: (p − y)², as for scikit-learn's binary score."""
-        return self.of_event(event.probs, event.outcomes) / 2
+        return _squares(1.0, event.probs, event.outcomes) if event.hard else super().of_question(event) / 2
 
     def expected(self, probs: Array, truth: Array) -> Floats:
         """Σ_k (p_k − q_k)² + 1 − Σ_k q_k²."""
         distance = ((probs.astype(np.float64) - truth) ** 2).sum(axis=-1)
         entropy: Floats = distance + 1 - (np.asarray(truth, dtype=np.float64) ** 2).sum(axis=-1)
         return entropy
+
+
+def _squares(times: float, probs: Array, outcomes: Array) -> Floats:
+    squares_in_numpy(times, probs, outcomes, found := np.empty(len(probs)))
+    return found
 
 
 @checked

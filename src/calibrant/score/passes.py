@@ -22,6 +22,9 @@ Scores = Floats
 Kernel = Callable[[Array, Array, Scores], None]
 """Takes probabilities, labels, and the array to write the scores to."""
 
+NUMPY_ROWS = 1 << 15
+"""Rows at a time where NumPy writes their scores into the same memory again and again."""
+
 CACHED_NUMBERS, BLOCK_NUMBERS = 1 << 20, 1 << 21
 """Entries scored at a time where rows have many, and entries that a core takes at a time in a compiled loop."""
 
@@ -81,23 +84,37 @@ def _class_side(score: Score, predictions: Predictions, view: Any) -> _Side:
 
 
 def _kernel(score: Score, predictions: Predictions, view: Any) -> Kernel | None:
-    """The compiled loop for these predictions; None where there is none, or for few rows."""
+    """The compiled loop for these predictions, or its form in NumPy for few rows; None where there is none."""
     quick, from_logits = score.quick, predictions.logits is not None and score.reads_logits
-    if quick is None or predictions.outputs.size < COMPILE_FROM or predictions.soft or from_logits:
+    few = predictions.outputs.size < COMPILE_FROM
+    if quick is None or predictions.soft or from_logits:
         return None
     if predictions.is_binary:
-        return {"canonical": quick.event, "binary": quick.question, "auto": quick.question}.get(view)
+        kernel = {"canonical": quick.event, "binary": quick.question, "auto": quick.question}.get(view)
+        return in_numpy(kernel) if few else kernel
+    if few:
+        return None
     return quick.labels if view == "canonical" and predictions.probs.flags.c_contiguous else None
+
+
+def in_numpy(kernel: Any) -> Kernel | None:
+    """A loop's form in NumPy, of the same first arguments; None where there is none."""
+    if isinstance(kernel, partial):
+        form = in_numpy(kernel.func)
+        return form and partial(form, *kernel.args)
+    return getattr(kernel, "numpy", None)
 
 
 def _swept(sides: tuple[_Side, ...]) -> tuple[Moments, ...]:
     first, quick = sides[0].data, all(side.loop is not None for side in sides)
     n, w = len(first.outputs), first.weights
     width = first.outputs.size // n
+    fast = quick and first.outputs.size >= COMPILE_FROM
     cached = min(CACHED_ROWS, max(1, (BLOCK_NUMBERS if quick else CACHED_NUMBERS) // width))
-    if n <= cached:
+    if n <= (NUMPY_ROWS if quick else cached):
         return _measured([side.score(side.data) for side in sides], w, moments)
     block = min(BLOCK_ROWS, max(1, BLOCK_NUMBERS // width)) if quick else cached
+    cached = cached if fast or not quick else NUMPY_ROWS
 
     def part(rows: slice) -> list[tuple[Moments, ...]]:
         buffers, found = np.empty((len(sides), min(cached, rows.stop - rows.start))), []
@@ -108,7 +125,7 @@ def _swept(sides: tuple[_Side, ...]) -> tuple[Moments, ...]:
                 scores = [out[: few.stop - few.start] for out in buffers]
                 for side, out in zip(sides, scores, strict=True):
                     side.fill(few, out)
-                found.append(_measured(scores, weights, quick_moments if quick else moments))
+                found.append(_measured(scores, weights, quick_moments if fast else moments))
         return found
 
     parts = [measured for found in over_blocks(n, part, block) for measured in found]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Concatenate, ParamSpec
 
 import numpy as np
@@ -17,13 +18,15 @@ from calibrant.methods import methods
 from calibrant.predictions import DevicePredictions, Event, Predictions, StatePredictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.results import Estimate
-from calibrant.results.later import Later
+from calibrant.results.later import Later, both_later
 from calibrant.score.passes import Quick, score_moments
 from calibrant.score.possible import limited_mean, possible_mean
 from calibrant.score.rule import Rule
 from calibrant.types import Array, Cluster, Floats
 
 P = ParamSpec("P")
+
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 LATER_UP_TO = 1 << 14
 """Predicted numbers up to which the interval of a score waits until it is read."""
@@ -169,12 +172,16 @@ class Score(Rule):
         """
         predictions = admit(labels, probs, counts=counts, weights=weights)
         name = "canonical" if view == "canonical" else predictions.view(view)
+        found: Moments | LimitedMean | ClusterMean
         if self.quick is not None and (cluster is None or cluster is False) and self._few_rows(predictions):
-            seen = score_moments(self, predictions, view)
-            if np.isfinite(seen.mean):
+            mean = self._mean(predictions, view)
+            if math.isfinite(mean):
                 kept = predictions if predictions is labels else predictions.copied()
-                return self._estimate(seen.mean, predictions.n, name, *self._later(kept, seen, view, level))
-        found: Moments | LimitedMean | ClusterMean = self.moments(predictions, view)
+                later = _both(level, lambda: self.moments(kept, view))
+                return self._estimate(mean, predictions.n, name, *later)
+        found = self.moments(predictions, view)
+        if type(found) is Moments and cluster is None and math.isfinite(found.mean):
+            return self._estimate(found.mean, predictions.n, name, *_both(level, lambda: found))
         if cluster_kind(predictions, cluster) and predictions.groups is not None and np.isfinite(found.mean):
             found = cluster_mean(self.rows(predictions, view), predictions.weights, predictions.groups)
         interval, cautions = found.interval(level)
@@ -185,27 +192,26 @@ class Score(Rule):
         return self._estimate(found.mean, predictions.n, name, interval, cautions)
 
     def _estimate(self, mean: float, n: int, view: str, interval: Any, cautions: Any) -> Estimate:
-        named, described = f"{self.name}_score", {"view": view, "score": self.name}
-        return Estimate(named, self.title, mean, n, interval, None, described, {}, cautions)
+        described: Any = Later(lambda: {"view": view, "score": self.name})
+        return Estimate(f"{self.name}_score", self.title, mean, n, interval, None, described, NONE, cautions)
 
     @staticmethod
     def _few_rows(predictions: Predictions) -> bool:
         """Are there so few rows that the interval takes far longer than the mean?"""
         return not isinstance(predictions, StatePredictions) and math.prod(predictions.shape) <= LATER_UP_TO
 
-    def _later(self, kept: Predictions, seen: Moments, view: Any, level: float) -> tuple[Later, Later]:
-        """Interval and warnings, found when one of them is first read."""
-        check_level(level)
+    def _mean(self, predictions: Predictions, view: Any) -> float:
+        """The mean score of few rows."""
+        if predictions.weights is not None:
+            return score_moments(self, predictions, view).mean
+        rows = self.rows(predictions, view)
+        return float(np.add.reduce(rows) / len(rows))
 
-        found: list[tuple[Any, tuple[str, ...]]] = []
 
-        def both() -> tuple[Any, tuple[str, ...]]:
-            if not found:
-                mean = limited_mean(self, kept, seen, lambda: possible_mean(self, kept, view, seen))
-                found.append(mean.interval(level))
-            return found[0]
-
-        return Later(lambda: both()[0]), Later(lambda: both()[1])
+def _both(level: float, mean: Callable[[], Any]) -> tuple[Later, Later]:
+    """Interval and warnings of a mean, found when one of them is first read."""
+    check_level(level)
+    return both_later(lambda: mean().interval(level))
 
 
 def passing_on(

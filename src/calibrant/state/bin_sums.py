@@ -17,7 +17,7 @@ LEAST = 1e-150
 """Less than any weight; its square can be divided by."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class BinSums:
     """Sums (n, P, Q, Y) for each of C events and B bins, with the bins' ends. Empty bins are rows of zeros."""
 
@@ -115,10 +115,10 @@ class BinSums:
 
     def gap_over_rows(self) -> Floats:
         """(C,): Σ n_k/n · |p̄_k − ȳ_k|, of which the n_k cancel."""
-        gaps = self.sums[..., 1] - self.sums[..., 3]
-        found: Floats = np.add.reduce(np.abs(gaps, out=gaps), axis=-1) / (
-            np.add.reduce(self.sums[..., 0], axis=-1) + self.outside
-        )
+        sums = self.sums
+        gaps = sums[..., 1] - sums[..., 3]
+        total = np.add.reduce(sums[..., 0], axis=-1)
+        found: Floats = np.add.reduce(np.abs(gaps, gaps), axis=-1) / (total + self.outside if self.outside else total)
         return found
 
     @cached_property
