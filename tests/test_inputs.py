@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import calibrant as cal
 import strategies as some
 from calibrant import InputError, Predictions, arrays
+from calibrant.predictions.plain import plain_event
 
 LABELS, PROBS = [0, 1, 1], [0.25, 0.5, 0.75]
 MATRIX = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.125, 0.125, 0.75]]
@@ -543,3 +544,42 @@ def test_only_arrow_is_asked_to_copy():
 
     np.testing.assert_array_equal(arrays._unwrap(Column()), [0.2, 0.8])
     assert cal.ece(pa.array([0, 1]), pa.chunked_array([[0.2], [0.8]])).value == pytest.approx(0.2)
+
+
+PLAIN_LABELS = (np.bool_, np.int8, np.uint8, np.int16, np.int64, np.uint64)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", PLAIN_LABELS)
+def test_plain_arrays_pass_the_door_as_they_pass_all_checks(rng, dtype, precision):
+    labels, probs = (rng.random(60) < 0.5).astype(dtype)[::3], rng.random(60).astype(precision)[::3]
+    short, full = plain_event(labels, probs), Predictions.borrowed(labels, probs)
+    assert type(short) is Predictions
+    for name in Predictions.held + Predictions.told:
+        one, other = getattr(short, name), getattr(full, name)
+        assert type(one) is type(other)
+        assert np.array_equal(one, other)
+        assert not isinstance(one, np.ndarray) or (one.dtype == other.dtype and not one.flags.writeable)
+    assert labels.flags.writeable
+    assert probs.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("labels", "probs"),
+    [
+        (np.array([0, 2]), np.array([0.5, 0.5])),
+        (np.array([0, -1]), np.array([0.5, 0.5])),
+        (np.array([0, 1]), np.array([0.5, 1.5])),
+        (np.array([0, 1]), np.array([0.5, np.nan])),
+        (np.array([0, 1]), np.array([-1e-9, 0.5])),
+        (np.array([0, 1]), np.array([0.5])),
+        (np.array([], dtype=int), np.array([])),
+        (np.array([0.0, 1.0]), np.array([0.5, 0.5])),
+        (np.array([0, 1]), np.array([0.5, 0.5], dtype=">f8")),
+        (np.array([0, 1], dtype=">i4"), np.array([0.5, 0.5])),
+        (np.array([0, 1]), np.array([[0.5, 0.5]] * 2)),
+        ([0, 1], np.array([0.5, 0.5])),
+    ],
+)
+def test_all_other_arrays_go_through_all_checks(labels, probs):
+    assert plain_event(labels, probs) is None

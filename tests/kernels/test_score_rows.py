@@ -43,6 +43,13 @@ def test_squared_misses(event, road):
     assert written(score_rows.squared_misses, road, 3.0, *event) == pytest.approx(expected, abs=ROUNDING)
 
 
+@pytest.mark.parametrize("times", [1.0, 2.0])
+def test_squared_misses_in_numpy_are_the_same_numbers(event, times):
+    out = np.full(len(event[0]), np.nan)
+    score_rows.squared_misses.numpy(times, *event, out)
+    assert out.tolist() == written(score_rows.squared_misses, "compiled", times, *event).tolist()
+
+
 @roads
 def test_angles(event, road):
     probs, outcomes = (x.astype(float) for x in event)

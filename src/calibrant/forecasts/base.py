@@ -50,7 +50,7 @@ class Forecasts(Shown, Framed, ABC):
 
     def _fill(self, labels: Any, n: int, counts: Any, weights: Any, groups: Any, **predicted: Any) -> None:
         """Check and keep what every kind has; `predicted` are the columns of this kind, which share its index."""
-        self.labels = own(within(inputs.check_column(labels, "labels", n), "labels"))
+        self.labels = own(checked_column(labels, "labels", n))
         self.groups = None if groups is None else own(inputs.check_groups(groups, n))
         self.index = common_index(labels=labels, **predicted, counts=counts, weights=weights, groups=groups)
         self.weights = self.squares = self.source = None
@@ -101,6 +101,11 @@ class Forecasts(Shown, Framed, ABC):
     @abstractmethod
     def outputs(self) -> Floats:
         """The numbers predicted, which define the distributions, `(n, k)`: equal rows are equal forecasts."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers are predicted per row."""
+        return int(self.outputs.shape[1])
 
     @property
     @abstractmethod
@@ -234,6 +239,15 @@ def checked_matrix(values: Any, argument: str) -> Floats:
     array = inputs.floats(values, argument).astype(np.float64)
     inputs.check_finite(array, argument)
     return within(array, argument).reshape(len(array), -1)
+
+
+def checked_column(values: Any, argument: str, n: int | None = None) -> Floats:
+    """One finite float64 number per row whose square is finite, `n` of them if that is known."""
+    if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1 and n in (None, len(values)):
+        column: Floats = values.copy()
+        if len(column) and np.maximum.reduce(np.abs(column)) <= LARGEST:  # NaN is not
+            return column
+    return within(inputs.check_column(values, argument, n), argument)
 
 
 def within(array: Floats, argument: str) -> Floats:

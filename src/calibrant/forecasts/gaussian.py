@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant import inputs
 from calibrant.arrays import common_index, read_only
-from calibrant.forecasts.base import LARGEST, Forecasts, within
+from calibrant.forecasts.base import LARGEST, Forecasts, checked_column
 from calibrant.types import Floats, Seed
 
 HERMITE = 64
@@ -18,10 +18,12 @@ HERMITE = 64
 
 def checked_moments(mean: Any, variance: Any, n: int | None = None) -> tuple[Floats, Floats]:
     """Means and positive variances in float64, as many of each and of the same rows."""
-    centre = within(inputs.check_column(mean, "mean", n), "mean")
-    spread = within(inputs.check_column(variance, "variance", len(centre)), "variance")
-    inputs.check_all_positive(spread, "variance")
-    inputs.refuse(spread < 1 / LARGEST, spread, "variance", f"must be at least {1 / LARGEST:g}", "Use a smaller unit")
+    centre = checked_column(mean, "mean", n)
+    spread = checked_column(variance, "variance", len(centre))
+    if not np.minimum.reduce(spread) >= 1 / LARGEST:
+        inputs.check_all_positive(spread, "variance")
+        least = f"must be at least {1 / LARGEST:g}"
+        inputs.refuse(spread < 1 / LARGEST, spread, "variance", least, "Use a smaller unit")
     common_index(mean=mean, variance=variance)
     return centre, spread
 
@@ -65,6 +67,8 @@ class GaussianForecasts(Forecasts):
     @property
     def outputs(self) -> Floats:
         return np.stack([self._mean, self._variance], axis=1)
+
+    width = 2
 
     @property
     def mean(self) -> Floats:

@@ -152,11 +152,12 @@ def pooled(parts: Iterable[Moments]) -> Moments:
     found = [part for part in parts if part.rows]
     if len(found) == 1:
         return found[0]
-    weight, mean, squares = np.array([(part.weight, part.mean, part.squares) for part in found]).reshape(-1, 3).T
-    total = float(weight.sum())
-    overall = float((mean * weight).sum()) / total
-    spread = float(squares.sum() + inner(weight, (mean - overall) ** 2)) if math.isfinite(overall) else math.nan
-    return Moments(sum(p.rows for p in found), total, overall, spread)
+    total = sum(part.weight for part in found)
+    overall, spread = sum(part.weight * part.mean for part in found) / total, math.nan
+    if math.isfinite(overall):
+        apart = [part.mean - overall for part in found]
+        spread = sum(part.squares + part.weight * (d * d) for part, d in zip(found, apart, strict=True))
+    return Moments(sum(part.rows for part in found), total, overall, spread)
 
 
 def moments_of(values: Array, weights: Array | None, squares: Array | None = None) -> Moments:
@@ -177,6 +178,13 @@ def moments_of(values: Array, weights: Array | None, squares: Array | None = Non
         return of_block(values[block], None if weights is None else weights[block])
 
     return pooled(over_blocks(len(values), part, CACHED_ROWS))
+
+
+def mean_of(values: Array, weights: Array | None, squares: Array | None = None) -> float:
+    """The mean of `moments_of`, without the spread where rows are few."""
+    if weights is None and len(values) <= CACHED_ROWS:
+        return float(np.add.reduce(values) / len(values))
+    return moments_of(values, weights, squares).mean
 
 
 def told_by(values: Array, found: Moments, squares: Array) -> float:

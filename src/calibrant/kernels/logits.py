@@ -26,9 +26,24 @@ def probabilities(logits: Array) -> Array:
     for rows in row_blocks(*logits.shape):
         z = logits[rows]
         with np.errstate(over="ignore"):  # −∞ is as good as far below
-            np.exp(z - z.max(axis=1, keepdims=True), out=out[rows])
+            np.exp(z - row_maxima(z), out=out[rows])
         out[rows] /= out[rows].sum(axis=1, keepdims=True)
     return out
+
+
+FEW_COLUMNS = 32
+"""Up to here the largest of each row is found column by column: NumPy begins anew with every row."""
+
+
+def row_maxima(values: Array) -> Array:
+    """The largest number of each row, `(n, 1)`."""
+    if values.shape[1] > FEW_COLUMNS:
+        most: Array = values.max(axis=1, keepdims=True)
+        return most
+    most = values[:, 0].copy()
+    for column in values.T[1:]:
+        np.maximum(most, column, out=most)
+    return most[:, None]
 
 
 def sigmoid(logits: Array) -> Array:
@@ -47,7 +62,7 @@ def softplus(logits: Array) -> tuple[Array, Array]:
 def log_probabilities(logits: Array) -> Array:
     """log softmax, `(n, K)`."""
     with np.errstate(over="ignore"):
-        z = np.maximum(logits - logits.max(axis=1, keepdims=True), -np.finfo(logits.dtype).max)
+        z = np.maximum(logits - row_maxima(logits), -np.finfo(logits.dtype).max)
     z -= np.log(np.exp(z).sum(axis=1, keepdims=True))
     return z
 

@@ -14,7 +14,7 @@ from calibrant.arrays import to_numpy
 from calibrant.kernels.fit import inverse_temperature as kernel
 from calibrant.kernels.fit.device_temperature import label_gaps_on, predicted_gaps_on, slopes_on
 from calibrant.kernels.fit.newton import fit_mixture
-from calibrant.kernels.logits import class_log_odds, inside, probabilities, sigmoid, tamed, two_columns
+from calibrant.kernels.logits import class_log_odds, inside, probabilities, row_maxima, sigmoid, tamed, two_columns
 from calibrant.kernels.rows.keep_order import ranked_as
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, fitted_once, map_recipe, map_record
 from calibrant.maps.log_space import (
@@ -146,18 +146,24 @@ class TemperatureMap(CalibrationMap):
 
     def new_logits(self, logits: Array) -> Array:
         """z/T, with the largest of each row at 0 so that nothing overflows."""
+        info = np.finfo(logits.dtype)
+        t = logits.dtype.type(min(max(self.temperature, info.tiny), info.max))
         with np.errstate(over="ignore"):
-            centred = logits - logits.max(axis=1, keepdims=True) if logits.ndim == 2 else logits
-            most = np.finfo(logits.dtype).max
-            t = np.clip(self.temperature, np.finfo(logits.dtype).tiny, most).astype(logits.dtype)
-            return np.clip(centred / t, -most, most)
+            if logits.ndim == 1:
+                return np.clip(logits / t, info.min, info.max)
+            new = logits - row_maxima(logits)
+            np.divide(new, t, new)
+        return np.maximum(new, info.min, out=new)
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """softmax(z/T), or p^(1/T), normalised."""
         z = predictions if are_logits else log_columns(predictions, self.zero)
         if predictions.ndim == 1:
             return inside(probabilities(self.new_logits(z if are_logits else z[:, 1] - z[:, 0])))
-        return ranked_as(inside(probabilities(self.new_logits(z))), predictions)
+        new = self.new_logits(z)  # the largest of each row is 0
+        np.exp(new, new)
+        new /= new.sum(axis=1, keepdims=True)
+        return ranked_as(np.maximum(new, np.finfo(new.dtype).tiny, out=new), predictions)
 
 
 def temperature_cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ...]:

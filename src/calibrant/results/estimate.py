@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from calibrant.results.answer import Answer
 from calibrant.results.arithmetic import Number
 from calibrant.results.constraints import AtMost, Probability, Within
 from calibrant.results.flat import flat, in_view, slug
-from calibrant.results.later import Later, WhenRead
+from calibrant.results.later import NONE, Later, WhenRead
 from calibrant.results.record import Record, fixed_mapping, kind, settled
 from calibrant.results.tables import ClassTable, Table, ends, number, p_cell, p_words
 
@@ -96,15 +95,15 @@ class Estimate(Number, _Measured):
         n: int,
         interval: Interval | Later | None = None,
         noise_floor: float | Later | None = None,
-        settings: Mapping[str, Any] | Later = MappingProxyType({}),
-        parts: Mapping[str, Any] | Later = MappingProxyType({}),
+        settings: Mapping[str, Any] | Later = NONE,
+        parts: Mapping[str, Any] | Later = NONE,
         cautions: Iterable[str] | Later = (),
     ) -> None:
         fields = self.__dict__  # short calls make many: the way around a frozen record takes a fifth of the time
         fields["name"], fields["title"], fields["value"], fields["n"] = name, title, float(value), n
         fields["interval"], fields["noise_floor"] = interval, noise_floor
         fields["settings"] = settings if type(settings) is Later else _settled(settings)
-        fields["parts"] = parts if type(parts) is Later else fixed_mapping(parts)
+        fields["parts"] = parts if type(parts) is Later or parts is NONE else fixed_mapping(parts)
         fields["cautions"] = cautions if type(cautions) is Later else tuple(cautions)  # type: ignore[arg-type]
 
     @property

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
+
+NONE: Mapping[str, Any] = MappingProxyType({})
+"""A field without entries."""
 
 
 class Later:

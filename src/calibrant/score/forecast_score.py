@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -12,13 +11,13 @@ import numpy as np
 from calibrant.forecasts import Forecasts, GaussianForecasts, QuantileForecasts, admit_forecasts
 from calibrant.forecasts.base import LARGEST
 from calibrant.inputs import check_level
-from calibrant.interval import Possible, SkewedMean, moments_of
-from calibrant.interval.mean import CACHED_ROWS
+from calibrant.interval import Possible, SkewedMean
+from calibrant.interval.mean import CACHED_ROWS, mean_of
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.methods import methods
 from calibrant.problems import InputError
 from calibrant.results import Estimate
-from calibrant.results.later import Later
+from calibrant.results.later import NONE, Later, both_later
 from calibrant.score.rule import Rule
 from calibrant.types import Floats
 
@@ -75,7 +74,7 @@ class ForecastScore(Rule):
 
     def by_blocks(self, forecasts: Forecasts) -> Floats:
         """The scores of the rows, block by block: temporary arrays stay small."""
-        n, step = forecasts.n, min(CACHED_ROWS, max(1, CACHED_NUMBERS // forecasts.outputs.shape[1]))
+        n, step = forecasts.n, min(CACHED_ROWS, max(1, CACHED_NUMBERS // forecasts.width))
         if n <= step:
             return self.rows(forecasts)
         return np.concatenate(list(over_blocks(n, lambda block: self.rows(forecasts.rows(block)), step)))
@@ -94,21 +93,19 @@ class ForecastScore(Rule):
         rule = self.settled(checked)
         values, mass = rule.by_blocks(checked), (checked.weights, checked.squares)
         check_level(level)
+        described = Later(lambda: {"score": self.name, "forecasts": checked.kind, **rule.describe()})
 
-        @cache
         def both() -> tuple[Any, tuple[str, ...]]:
             return SkewedMean.of(values, *mass, possible_values(checked, rule.of_labels)).interval(level)
 
-        described = {"score": self.name, "forecasts": checked.kind, **rule.describe()}
-        name, mean = f"{self.name}_score" if self.name != "crps" else self.name, moments_of(values, *mass).mean
-        ends: Any = Later(lambda: both()[0])  # it takes far longer than the mean
-        cautions: Any = Later(lambda: both()[1])
-        return Estimate(name, self.title, mean, checked.n, ends, settings=described, cautions=cautions)
+        name, mean = f"{self.name}_score" if self.name != "crps" else self.name, mean_of(values, *mass)
+        ends, cautions = both_later(both)  # they take far longer than the mean
+        return Estimate(name, self.title, mean, checked.n, ends, None, described, NONE, cautions)
 
 
 def possible_values(forecasts: Forecasts, of_labels: Callable[[Any, Floats], Floats]) -> Possible | None:
     """What each row would be for labels that its forecast holds possible; None for many rows, which need it least."""
-    if forecasts.outputs.size > MOST_POSSIBLE:
+    if forecasts.n * forecasts.width > MOST_POSSIBLE:
         return None
     labels, chances = forecasts.coarse_nodes()
     return Possible(tuple(of_labels(forecasts, each) for each in labels), tuple(chances))

@@ -22,8 +22,8 @@ Scores = Floats
 Kernel = Callable[[Array, Array, Scores], None]
 """Takes probabilities, labels, and the array to write the scores to."""
 
-NUMPY_ROWS = 1 << 15
-"""Rows at a time where NumPy writes their scores into the same memory again and again."""
+FEW_ROWS = 1 << 14
+"""Rows whose scores and temporary arrays need no memory from the system, which takes longer than the scores."""
 
 CACHED_NUMBERS, BLOCK_NUMBERS = 1 << 20, 1 << 21
 """Entries scored at a time where rows have many, and entries that a core takes at a time in a compiled loop."""
@@ -111,10 +111,9 @@ def _swept(sides: tuple[_Side, ...]) -> tuple[Moments, ...]:
     width = first.outputs.size // n
     fast = quick and first.outputs.size >= COMPILE_FROM
     cached = min(CACHED_ROWS, max(1, (BLOCK_NUMBERS if quick else CACHED_NUMBERS) // width))
-    if n <= (NUMPY_ROWS if quick else cached):
+    if n <= (FEW_ROWS if quick else cached):
         return _measured([side.score(side.data) for side in sides], w, moments)
     block = min(BLOCK_ROWS, max(1, BLOCK_NUMBERS // width)) if quick else cached
-    cached = cached if fast or not quick else NUMPY_ROWS
 
     def part(rows: slice) -> list[tuple[Moments, ...]]:
         buffers, found = np.empty((len(sides), min(cached, rows.stop - rows.start))), []

@@ -5,28 +5,26 @@ from __future__ import annotations
 import inspect
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, ClassVar, Concatenate, ParamSpec
 
 import numpy as np
 
 from calibrant.inputs import check_level
 from calibrant.interval import ClusterMean, LimitedMean, Moments, cluster_mean
+from calibrant.interval.mean import mean_of
 from calibrant.methods import methods
 from calibrant.predictions import DevicePredictions, Event, Predictions, StatePredictions, admit, cluster_kind
 from calibrant.problems import InputError
 from calibrant.results import Estimate
-from calibrant.results.later import Later, both_later
+from calibrant.results.later import NONE, Later, both_later
 from calibrant.score.passes import Quick, score_moments
 from calibrant.score.possible import limited_mean, possible_mean
 from calibrant.score.rule import Rule
 from calibrant.types import Array, Cluster, Floats
 
 P = ParamSpec("P")
-
-NONE: Mapping[str, Any] = MappingProxyType({})
 
 LATER_UP_TO = 1 << 14
 """Predicted numbers up to which the interval of a score waits until it is read."""
@@ -202,10 +200,7 @@ class Score(Rule):
 
     def _mean(self, predictions: Predictions, view: Any) -> float:
         """The mean score of few rows."""
-        if predictions.weights is not None:
-            return score_moments(self, predictions, view).mean
-        rows = self.rows(predictions, view)
-        return float(np.add.reduce(rows) / len(rows))
+        return mean_of(self.rows(predictions, view), predictions.weights, predictions.squares)
 
 
 def _both(level: float, mean: Callable[[], Any]) -> tuple[Later, Later]:

@@ -39,7 +39,7 @@ def ranked_as(values: Array, model: Array) -> Array:
     """
     out = values
     for rows in row_blocks(*values.shape):
-        at = np.flatnonzero(_ties(_bits(values[rows]))) + rows.start  # where the model has ties, so have the values
+        at = _tied(_bits(values[rows])) + rows.start  # where the model has ties, so have the values
         if len(at):
             at = at[_ties(values[at]) != _ties(model[at])]
         if not len(at):
@@ -62,9 +62,18 @@ def _bits(rows: Array) -> Array:
 
 def _ties(rows: Array) -> Indices:
     """How many neighbours of a row are equal once it is sorted."""
+    return np.count_nonzero(_same(rows), axis=1)
+
+
+def _tied(rows: Array) -> Indices:
+    """The rows in which some are."""
+    same = _same(rows)
+    return np.unique(np.flatnonzero(same) // same.shape[1])
+
+
+def _same(rows: Array) -> Bools:
     ordered = np.sort(rows, axis=1)
-    same = ordered[:, 1:] == ordered[:, :-1]
-    return np.count_nonzero(same, axis=1) if same.any() else np.zeros(len(rows), dtype=np.intp)
+    return ordered[:, 1:] == ordered[:, :-1]
 
 
 def _lifted(values: Array, strict: Bools) -> Array:
