@@ -14,31 +14,29 @@ from pathlib import Path
 
 import numpy as np
 
-FILE_ROWS = 2_000_000
+FILE_ROWS = 1_000_000
 
 MEASURE = """
 import json, resource, statistics, sys, time
 import pyarrow.parquet as parquet
 import calibrant as cal
 from pathlib import Path
-what, paths = sys.argv[1], [Path(p) for p in sys.argv[2:]]
+paths = [Path(p) for p in sys.argv[1:]]
 cal.diagnose(cal.scan(paths[:1], progress=False))  # compile and load first
 def spent(call):
-    wall, cpu = time.perf_counter(), time.process_time()
+    cpu = time.process_time()
     found = call()
-    return found, time.perf_counter() - wall, time.process_time() - cpu
+    return time.process_time() - cpu, found
 def read():
     for path in paths:
         with parquet.ParquetFile(path) as file:
             for _ in file.iter_batches(1 << 20, columns=["label", "prob"]):
                 pass
-call = read if what == "read" else lambda: cal.scan(paths, progress=False)
-runs = [spent(call) for _ in range(5)]
-state, wall, cpu = runs[-1][0], *(statistics.median(run[k] for run in runs) for k in (1, 2))
-more = {}
-if what == "scan":
-    found, _, more["diagnose"] = spent(lambda: cal.diagnose(state))
-print(json.dumps({"wall": wall, "cpu": cpu, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, **more}))
+runs = [(spent(read)[0], *spent(lambda: cal.scan(paths, progress=False))) for _ in range(9)]
+found = {name: statistics.median(run[k] for run in runs) for k, name in enumerate(("read", "scan"))}
+found["share"] = statistics.median(run[0] / run[1] for run in runs)
+found["diagnose"] = spent(lambda: cal.diagnose(runs[-1][2]))[0]
+print(json.dumps(found | {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}))
 """
 
 
@@ -58,9 +56,9 @@ def make(folder: Path, n_files: int, file_rows: int = FILE_ROWS) -> list[Path]:
     return paths
 
 
-def measured(what: str, paths: list[Path]) -> dict[str, float]:
-    """In a process of its own, so that its memory is its own."""
-    command = [sys.executable, "-c", MEASURE, what, *map(str, paths)]
+def measured(paths: list[Path]) -> dict[str, float]:
+    """In a process of its own, so that its memory is its own; reading alone and `scan` take turns."""
+    command = [sys.executable, "-c", MEASURE, *map(str, paths)]
     return dict(json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout))
 
 
@@ -76,8 +74,8 @@ def main() -> None:
     lines = [
         "# Files of many rows",
         "",
-        "Parquet files of two million rows with three columns, of which two are read; `python -m benchmarks.lake`. CPU seconds,",
-        "as the machine may be shared, medians of five runs; `diagnose` is that of the scanned state.",
+        "Parquet files of a million rows with three columns, of which two are read; `python -m benchmarks.lake`. CPU seconds,",
+        "as the machine may be shared, medians of nine runs by turns; `diagnose` is that of the scanned state.",
         "",
         "| rows | pyarrow reads | `scan` | of pyarrow's speed | peak memory, GiB | `diagnose` |",
         "|---|---|---|---|---|---|",
@@ -85,10 +83,10 @@ def main() -> None:
     n = FILE_ROWS
     while n <= given.rows:
         paths = make(folder, n // FILE_ROWS)
-        read, scan = measured("read", paths), measured("scan", paths)
-        share = f"{read['cpu'] / scan['cpu']:.0%}"
+        found = measured(paths)
         lines.append(
-            f"| {n:,} | {read['cpu']:.2f} | {scan['cpu']:.2f} | {share} | {scan['peak']:.2f} | {scan['diagnose']:.1f} |"
+            f"| {n:,} | {found['read']:.3f} | {found['scan']:.3f} | {found['share']:.0%} |"
+            f" {found['peak']:.2f} | {found['diagnose']:.1f} |"
         )
         print(lines[-1], flush=True)
         n = n * 5 if n * 5 <= given.rows or n == given.rows else given.rows

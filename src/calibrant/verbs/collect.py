@@ -154,7 +154,7 @@ def _many(probs: Array, max_distinct: int | None) -> bool:
     """Do the first rows hold more distinct predictions than may be kept? Certainly so if their hashes are more."""
     if max_distinct is None:
         return False
-    bits = (8 * max_distinct).bit_length()
+    bits = (4 * max_distinct).bit_length()
     rows = np.ascontiguousarray(probs[: 5 * max_distinct // 4], np.float64).view(np.uint64)
     seen = np.zeros(1 << bits, np.bool_)
     seen[((rows * HASH) >> np.uint64(64 - bits)).view(np.int64)] = True

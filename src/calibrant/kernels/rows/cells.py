@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.compiled import compiled, many_calls
+from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.kernels.rows.buckets import N_BUCKETS, find_buckets
 from calibrant.state.pooled import Pooled
@@ -26,8 +26,8 @@ N_INDICES = N_BUCKETS + N_CELLS - 1
 MOST_ROWS = 1 << 32
 """More rows than a `CellTable` takes in: rows and hits of a bucket share 64 bits."""
 
-SHARED_FROM = 1 << 17
-"""Rows from which two cores share the work."""
+SHARED_FROM, AT_ONCE = 1 << 17, 1 << 10
+"""Rows from which two cores share the work, and rows whose buckets a core looks for before it adds them."""
 
 
 def cell_index(probs: Array) -> Array:
@@ -52,11 +52,8 @@ class CellTable:
         n = len(probs)
 
         def part(rows: slice) -> None:
-            index = np.empty(rows.stop - rows.start, np.uint16)
-            with many_calls():  # the other kernel is compiled for any number of rows
-                find_cells(probs[rows], index)
             sums = self._halves[rows.start > 0]
-            add_to_cells(probs[rows], outcomes[rows], index, sums, sums.view(np.uint64))
+            add_to_cells(probs[rows], outcomes[rows], sums, sums.view(np.uint64))
 
         list(over_blocks(n, part, -(-n // 2) if n >= SHARED_FROM else n))
         self.n += n
@@ -87,18 +84,23 @@ def _joined(one: tuple[Floats, ...], other: tuple[Floats, ...]) -> tuple[Floats,
 
 
 @compiled
-def add_to_cells(probs: Any, outcomes: Any, index: Any, table: Any, counts: Any) -> None:
+def add_to_cells(probs: Any, outcomes: Any, table: Any, counts: Any) -> None:
     """Add rows to the buckets of a flat table; `counts` is the same memory, read as integers.
 
-    Reading all before writing any lets the loads overlap. A bucket is half a line of the cache, never part of two.
+    Some rows at a time, so that they are read from memory once. Reading all sums of a bucket before writing any lets
+    the loads overlap. A bucket is half a line of the cache, never part of two.
     """
     one, two, three = np.uintp(1), np.uintp(2), np.uintp(3)
-    for i in range(np.uintp(len(probs))):
-        p, at = np.float64(probs[i]), np.uintp(index[i]) * np.uintp(4)
-        n = counts[at] + (np.uint64(outcomes[i]) << np.uint64(32)) + np.uint64(1)
-        total, low, high = table[at + one] + p, table[at + two], table[at + three]
-        low, high = p if p < low else low, p if p > high else high
-        counts[at], table[at + one], table[at + two], table[at + three] = n, total, low, high
+    index = np.empty(AT_ONCE, np.uint16)
+    for start in range(0, len(probs), AT_ONCE):
+        some, happened = probs[start : start + AT_ONCE], outcomes[start : start + AT_ONCE]
+        find_cells(some, index)
+        for i in range(np.uintp(len(some))):
+            p, at = np.float64(some[i]), np.uintp(index[i]) * np.uintp(4)
+            n = counts[at] + (np.uint64(happened[i]) << np.uint64(32)) + np.uint64(1)
+            total, low, high = table[at + one] + p, table[at + two], table[at + three]
+            low, high = p if p < low else low, p if p > high else high
+            counts[at], table[at + one], table[at + two], table[at + three] = n, total, low, high
 
 
 @compiled
