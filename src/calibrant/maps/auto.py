@@ -21,6 +21,7 @@ from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.problems import CalibrantError, InputError
 from calibrant.progress import Progress, Report, check_progress, reported
+from calibrant.results.later import Later
 from calibrant.score.score import Score, check_score
 from calibrant.types import Bools, Floats
 
@@ -45,6 +46,9 @@ NO_GAIN = "identity: held-out rows do not show the average of the maps to be bet
 
 LEVEL = 0.95
 """Of the intervals that are shown."""
+
+MOST_KEPT = 1 << 20
+"""Held-out probabilities up to which these intervals wait until the choice is read: they take long, and few read them."""
 
 MANY, MANY_NUMBERS = 20_000, 1_000_000
 """Rows, or probabilities, from which on one fold is judged instead of all: time is short, and rows are enough. With
@@ -214,15 +218,14 @@ class _Trial:
     def _average(
         self, judged: Judged, fitted: dict[str, CalibrationMap], masks: list[Bools], lift: float, given: Predictions
     ) -> CalibrationMap:
-        procedure = judged.crossed(masks, lambda others: judged.mixed(judged.weights(others)))
+        procedure = judged.crossed(masks, lambda others, test: judged.mixed(judged.weights(others), test))
         doubted = judged.doubted(procedure)
         kept = {"identity": 1.0} if doubted(slice(None)) else _kept(judged.weights())
         why = NO_GAIN if doubted(slice(None)) else _why_mixed(kept)
-        procedure = judged.crossed(masks, lambda others: judged.before if doubted(others) else procedure)
-        choice = self._choice("mixture", judged, fitted, kept, procedure, why)
+        procedure = judged.crossed(masks, lambda others, test: (judged.before if doubted(others) else procedure)[test])
+        choice = self._choice(next(iter(kept)) if len(kept) == 1 else "mixture", judged, fitted, kept, procedure, why)
         if len(kept) == 1:
-            (name,) = kept
-            return _single(fitted[name], replace(choice, chosen=name), lift, given)
+            return _single(fitted[choice.chosen], choice, lift, given)
         parts = tuple(replace(fitted[name], fit=replace(fitted[name].fit, cautions=())) for name in kept)
         cautions = tuple(dict.fromkeys(f"{name}: {text}" for name in kept for text in fitted[name].fit.cautions))
         fit = Fit(given.n, None, all(fitted[name].fit.converged for name in kept), cautions, choice)
@@ -233,7 +236,7 @@ class _Trial:
     ) -> CalibrationMap:
         sizes = {name: fitted[name].n_parameters for name in judged.held}
         name, reason = judged.simplest(sizes)
-        procedure = judged.crossed(masks, lambda others: judged.held[judged.simplest(sizes, others)[0]])
+        procedure = judged.crossed(masks, lambda others, test: judged.held[judged.simplest(sizes, others)[0]][test])
         choice = self._choice(name, judged, fitted, None, procedure, reason)
         return _single(fitted[name], choice, lift, given)
 
@@ -254,12 +257,18 @@ class _Trial:
             weight = None if weights is None else weights.get(name, 0.0)
             return Candidate(name, fitted[name].n_parameters, *numbers, weight)
 
-        tried = sorted((measured(name, logs) for name, logs in judged.held.items()), key=lambda each: each.score)
+        def tried() -> tuple[Candidate, ...]:
+            every = (measured(name, logs) for name, logs in judged.held.items())
+            return tuple(sorted(every, key=lambda each: each.score))
+
+        small = judged.before.size * len(judged.held) <= MOST_KEPT
+        found: Any = Later(tried) if small else tried()
+        last: Any = Later(lambda: measured("auto", procedure)) if small else measured("auto", procedure)
         how = "one fold" if self.one_fold else f"{self.n_folds}-fold cross-validation"
         note = f"{how} of {judged.rows.n:,} rows, ± 95 % margin; lower is better."
         note += " The last row is the procedure: each fold by what the other folds decide."
         note += "".join(f" {each} is no candidate: {why}" for each, why in self.refused.items())
-        return Choice(chosen, reason, self.rule.title, tuple(tried), measured("auto", procedure), note)
+        return Choice(chosen, reason, self.rule.title, found, last, note)
 
 
 def _kept(weights: dict[str, float]) -> dict[str, float]:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from calibrant.results import Framed, Interval, Record, Table, kind, number
 from calibrant.results.constraints import Within
 from calibrant.results.frames import by_column
+from calibrant.results.later import WhenRead
 from calibrant.results.notebook import Shown
 
 
@@ -74,6 +75,10 @@ class Choice(Shown, Framed, Record):
         from calibrant.plot import draw  # drawing lies above the maps
 
         return draw(self, ax=ax)
+
+
+for _field in (WhenRead("candidates", ()), WhenRead("procedure", None)):
+    setattr(Choice, _field.name, _field)
 
 
 def _with_margin(value: float, interval: Interval | None) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.interval import LimitedMean, Moments, moments_of
 from calibrant.kernels.logits import log_probabilities, two_columns
 from calibrant.predictions import Predictions
+from calibrant.score.logarithmic import LogScore
 from calibrant.score.possible import ScoredRows, few, scored_rows
 from calibrant.score.score import Score, check_score
 from calibrant.types import Array, Bools, Floats
@@ -88,16 +89,20 @@ class Judged:
         name = min(good, key=lambda each: (each != "identity", sizes[each], cost[each]))
         return name, _why_simple(name, best, sizes, len(good))
 
-    def crossed(self, masks: list[Bools], logs: Callable[[Bools], Floats]) -> Floats:
-        """Log-probabilities of the procedure: each fold by what the other folds decide."""
+    def crossed(self, masks: list[Bools], logs: Callable[[Bools, Bools], Floats]) -> Floats:
+        """Log-probabilities of the procedure: each fold by what the other folds decide, which `logs` is given first."""
         found = np.empty_like(self.before)
         for test in masks:
-            found[test] = logs(~test)[test]
+            found[test] = logs(~test, test)
         return found
 
-    def mixed(self, weights: dict[str, float]) -> Floats:
-        """Log-probabilities of the average."""
-        return log_probabilities(np.sum([weight * self.held[name] for name, weight in weights.items()], axis=0))
+    def mixed(self, weights: dict[str, float], rows: Bools) -> Floats:
+        """Log-probabilities of the average of some rows."""
+        total = np.zeros((np.count_nonzero(rows), self.before.shape[1]))
+        for name, weight in weights.items():
+            if weight > 0:
+                total += weight * self.held[name][rows]
+        return log_probabilities(total)
 
     def doubted(self, logs: Floats) -> Callable[[Bools | slice], bool]:
         """By some of the rows: are these not shown to be better than the predictions as they are?
@@ -137,6 +142,9 @@ class Judged:
 
     def _scored(self, logs: Floats, rule: Score) -> ScoredRows:
         probs = np.exp(logs)
+        if isinstance(rule, LogScore) and not self.rows.soft:
+            values, mass = -logs[np.arange(len(logs)), self.rows.labels], (self.rows.weights, self.rows.squares)
+            return ScoredRows(values, -logs, probs, *mass, rule.limited)
         return scored_rows(rule, self.rows.with_probs(probs[:, 1] if self.rows.is_binary else probs))
 
 

@@ -92,11 +92,14 @@ def corners(m: Any, s: Any, hull: Any, size: int, first: int, last: int, sizes: 
 COMPILE_FROM_POINTS = 20_000
 """Groups from which the loop is compiled."""
 
+ENOUGH_LOOPED = 40_000
+"""Groups of work in plain Python, some 30 ms, after which a process that compiles anyway compiles the loop too."""
+
 
 def rates_if_hit(weight: Floats, hits: Floats) -> Floats:
     """The isotonic fit at each group with one more hit of weight 1 in that group."""
     sums, k = running(weight, hits), len(weight)
-    if k >= COMPILE_FROM_POINTS or moving_bridge.ready(*sums):
+    if k >= COMPILE_FROM_POINTS or moving_bridge.ready(*sums, enough=ENOUGH_LOOPED):
         moving_bridge.expect(*sums)
         out = np.empty(k)
         moving_bridge(*sums, np.empty(k, dtype=np.intp), out)

@@ -6,7 +6,8 @@ Mean loss of softmax(W x + b) plus Σ penalty·(parameter − centre)², convex.
 matrix, or its diagonal alone. The search is L-BFGS in coordinates in which the
 curvature at the start, class by class, is the identity, and among parameters that give
 the same predictions it takes those of the least penalty: a dozen or two passes. A matrix for
-many more classes than rows is found in the space of the rows (`few_rows`).
+many more classes than rows is found in the space of the rows (`few_rows`), few penalised parameters by Newton's
+method (`softmax_newton`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import numpy as np
 
 from calibrant.kernels.fit.few_rows import FewRows
 from calibrant.kernels.fit.lbfgs import least, one_blas_thread
+from calibrant.kernels.fit.softmax_newton import least as newton_least
+from calibrant.kernels.fit.softmax_newton import worth_newton
 from calibrant.kernels.logits import probabilities
 from calibrant.types import Array, Floats
 
@@ -146,6 +149,8 @@ def fit(
         return _fit_few(data, start, centre, penalty, prior)
     with one_blas_thread(start.packed().size):
         moments, less = _added(data, lambda rows: _moments_and_prior(rows, start, prior))
+        if isinstance(data, Data) and (found := _fit_newton(data, start, centre, penalty, moments, less)):
+            return found
         scale = scale or curvature_of(data if isinstance(data, Data) else data.sample, start).scales(penalty)
         origin, one_block = start.packed(), scale.inverse.ndim == 2
         factors, middle = penalty.packed(), centre.packed()
@@ -192,6 +197,28 @@ def _fit_few(data: Data, start: Linear, centre: Linear, penalty: Linear, prior: 
         result = problem.least(start)
     at = Linear(result.weight, result.bias)
     return Found(at, loss(some, at), result.objective, result.converged)
+
+
+def _fit_newton(
+    data: Data, start: Linear, centre: Linear, penalty: Linear, moments: Floats, less: Floats | float
+) -> Found | None:
+    """The minimum by Newton's method where parameters are few and all of them are penalised."""
+    ridge = penalty.packed()
+    if not worth_newton(len(data.x), ridge.size) or data.x.dtype != np.float64 or not ridge.min() > 0:
+        return None
+
+    def passed(packed: Floats) -> tuple[float, Floats, Floats]:
+        here = start.like(packed)
+        value, share = _loss_and_shares(data, here)
+        share *= data.weights[:, None]
+        extra, slope = _penalised(here, centre, penalty, less)
+        return value + extra, _features_times(data.x, share, start.diagonal) - moments + slope, share
+
+    found = newton_least(passed, data.x, data.weights, start.diagonal, ridge, start.packed())
+    if found is None:
+        return None
+    at = start.like(found.at)
+    return Found(at, found.value - _penalised(at, centre, penalty, less)[0], found.value, found.converged)
 
 
 def _predicted(data: Data) -> Floats:

@@ -1,0 +1,68 @@
+"""Softmax regression by Newton's method: the same minimum as L-BFGS, the curvature by differences, where it gives way."""
+
+import numpy as np
+import pytest
+
+from calibrant.kernels.fit import softmax_newton, softmax_regression
+from calibrant.kernels.fit.softmax_regression import Data, Linear, fit
+
+
+def problem(rng, diagonal, k=4, n=150, soft=False):
+    x = rng.normal(size=(n, k))
+    labels = (x + rng.gumbel(size=x.shape)).argmax(axis=1)
+    weights = rng.exponential(size=n) * (rng.random(n) < 0.9)
+    given = rng.dirichlet(np.ones(k), n) if soft else labels
+    ridge = Linear(np.full(k if diagonal else (k, k), 0.03), np.full(k, 0.02))
+    centre = Linear(np.ones(k) if diagonal else np.eye(k), np.zeros(k))
+    return Data(x, given, weights / weights.sum()), centre, ridge
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_the_minimum_is_that_of_the_other_search(rng, monkeypatch, diagonal, soft):
+    data, centre, ridge = problem(rng, diagonal, soft=soft)
+    for prior in (0.0, 0.1):
+        mine = fit(data, centre, centre, ridge, prior)
+        with monkeypatch.context() as patched:
+            patched.setattr(softmax_newton, "MOST_WORK", 0)
+            other = fit(data, centre, centre, ridge, prior)
+        assert mine.converged
+        assert mine.at.packed() == pytest.approx(other.at.packed(), abs=1e-6)
+        assert mine.objective == pytest.approx(other.objective, rel=1e-12)
+        assert mine.loss == pytest.approx(other.loss, abs=1e-8)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_the_curvature_is_that_of_differences(rng, monkeypatch, diagonal):
+    data, centre, ridge = problem(rng, diagonal, k=3, n=40)
+    seen = {}
+
+    def watched(passed, x, weights, diagonal, ridge, start):
+        at = start + 0.3 * rng.normal(size=start.shape)
+        ones = np.ones((len(x), 1))
+        features = np.stack([x, np.ones_like(x)], axis=2) if diagonal else np.concatenate([x, ones], axis=1)[:, None]
+        seen["found"] = softmax_newton._curvature(features, passed(at)[2], weights, ridge)
+        sides = [[passed(at + s * e.reshape(at.shape))[1].ravel() for s in (1e-5, -1e-5)] for e in np.eye(at.size)]
+        seen["expected"] = np.array([(up - down) / 2e-5 for up, down in sides])
+
+    monkeypatch.setattr(softmax_regression, "newton_least", watched)
+    fit(data, centre, centre, ridge)
+    assert seen["found"] == pytest.approx(seen["expected"], abs=1e-8)
+
+
+def test_without_a_penalty_on_every_parameter_or_with_many_it_gives_way(rng, monkeypatch):
+    def refused(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(softmax_regression, "newton_least", refused)
+    data, centre, ridge = problem(rng, True)
+    assert fit(data, centre, centre, Linear(ridge.weight, 0 * ridge.bias)).converged
+    assert not softmax_newton.worth_newton(1000, 100)
+    assert softmax_newton.worth_newton(1000, 30)
+
+
+def test_a_search_from_far_away_ends_at_the_same_place(rng):
+    data, centre, ridge = problem(rng, False)
+    near = fit(data, centre, centre, ridge)
+    far = fit(data, Linear(-8 * np.eye(4), np.full(4, 3.0)), centre, ridge)
+    assert far.at.packed() == pytest.approx(near.at.packed(), abs=1e-6)
