@@ -38,7 +38,7 @@ def checked(function: F) -> F:
     places = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
     names = tuple(name for name, each in signature(function).parameters.items() if each.kind in places)
     free: list[str] = []  # the first of them, which may be anything
-    sure: dict[str, frozenset[type]] = {}  # types of which every value will do
+    sure: dict[str, frozenset[Any]] = {}  # types of which every value will do, and texts
 
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
@@ -49,7 +49,9 @@ def checked(function: F) -> F:
         given = options if len(arguments) <= len(free) else dict(zip(names, arguments, strict=False)) | options
         for name, value in given.items():
             hint = hints.get(name, Any)
-            if hint is Any or type(value) in sure[name] or fits(value, hint):
+            if hint is Any or (kind := type(value)) in sure[name] or (kind is str and value in sure[name]):
+                continue
+            if fits(value, hint):
                 continue
             wrong = InputError(name, f"must be {kind_of(hint)}", f"it is {value!r:.60}")
             if hint is bool:
@@ -81,11 +83,13 @@ def _hints(function: Any) -> dict[str, Any]:
     return found
 
 
-def _sure(hint: Any) -> Iterator[type]:
-    """Types of which every value is of this type."""
+def _sure(hint: Any) -> Iterator[Any]:
+    """Types of which every value is of this type, and texts that are."""
     if get_origin(hint) in (Union, UnionType):
         for each in get_args(hint):
             yield from _sure(each)
+    elif get_origin(hint) is Literal:
+        yield from (each for each in get_args(hint) if type(each) is str)
     elif hint in (str, tuple, bool, int, NoneType):
         yield hint
 

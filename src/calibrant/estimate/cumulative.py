@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,8 @@ from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Event, MultilabelPredictions, Predictions, admit
 from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate, Line
+from calibrant.results.later import Later, both_later
+from calibrant.types import Floats
 
 EXPECTED = {"max": float(np.sqrt(np.pi / 2)), "range": float(2 * np.sqrt(2 / np.pi))}
 """Mean of the largest distance from 0, and of the range, of a Brownian motion on [0, 1] of variance 1; that of C(1), if the
@@ -82,30 +85,33 @@ def ks_error(
     check_choice("average", average, ("top", "mean", "sum"))
     if predictions.view(view) == "classwise":
         return _classwise(predictions, chosen, average)
-    event = predictions.event(view)
-    found = course(event, chosen)
-    sums, places = found.sums / found.total, found.places
-    high, low = int(np.argmax(sums)), int(np.argmin(sums))
-    top, bottom = _extremes(found)
+    event, name = predictions.event(view), predictions.view(view)
+    sums, total, found = running(event, chosen)
+    top, bottom = _extremes(sums, total)
     value = max(top, -bottom) if chosen == "max" else top - bottom
-    ends = [float(places[high]) if top else 0.0, float(places[low]) if bottom else 0.0]
-    where = [0.0, ends[0] if top >= -bottom else ends[1]] if chosen == "max" else sorted(ends)
-    title = TITLES[chosen]
-    floor = EXPECTED[chosen] * float(np.sqrt(found.variance)) / found.total
-    described = {"view": predictions.view(view), "statistic": chosen}
-    parts = {"curve": Line(places, sums), "where": where}
-    return Estimate("ks_error", title, value, event.n, None, floor, described, parts)
+
+    def later() -> tuple[float, dict[str, Any]]:
+        known = found()
+        sums, places = known.sums / known.total, known.places
+        ends = [float(places[sums.argmax()]) if top else 0.0, float(places[sums.argmin()]) if bottom else 0.0]
+        where = [0.0, ends[0] if top >= -bottom else ends[1]] if chosen == "max" else sorted(ends)
+        floor = EXPECTED[chosen] * float(np.sqrt(known.variance)) / known.total
+        return floor, {"curve": Line(places, sums), "where": where}
+
+    described = Later(lambda: {"view": name, "statistic": chosen})
+    floor, parts = both_later(later)
+    return Estimate("ks_error", TITLES[chosen], value, event.n, None, floor, described, parts)
 
 
-def _extremes(found: Course) -> tuple[float, float]:
+def _extremes(sums: Floats, total: float) -> tuple[float, float]:
     """The largest and the smallest C, 0 at the start included."""
-    sums = found.sums / found.total
-    return max(float(sums.max()), 0.0), min(float(sums.min()), 0.0)
+    top, bottom = float(np.maximum.reduce(sums)), float(np.minimum.reduce(sums))
+    return max(top / total, 0.0), min(bottom / total, 0.0)
 
 
 def _classwise(predictions: Predictions, statistic: str, average: str) -> Estimate:
     """The statistic of each class's own probabilities over all rows, and their mean or sum."""
-    extremes = np.array([_extremes(course(event, statistic)) for event in predictions.class_events()])
+    extremes = np.array([_extremes(*running(event, statistic)[:2]) for event in predictions.class_events()])
     values = np.abs(extremes).max(axis=1) if statistic == "max" else extremes[:, 0] - extremes[:, 1]
     weights = np.full(len(values), 1.0 if average == "sum" else 1 / len(values))
     if average == "top":
@@ -120,8 +126,13 @@ def _classwise(predictions: Predictions, statistic: str, average: str) -> Estima
     return Estimate("ks_error", title, value, predictions.n, settings=described, parts=parts)
 
 
-def course(event: Event, statistic: str) -> Course:
-    """C along the predictions; many rows are not sorted for it."""
+def running(event: Event, statistic: str) -> tuple[Floats, float, Callable[[], Course]]:
+    """C times the weight of all rows, its extremes at least; that weight; and C along the predictions.
+
+    Many rows are not sorted for it.
+    """
     if worth_buckets(event.probs, event.outcomes, event.weights):
-        return bucket_course(bucketed(event.probs, event.outcomes), both=statistic == "range")
-    return group_course(event.pooled)
+        known = bucket_course(bucketed(event.probs, event.outcomes), both=statistic == "range")
+        return known.sums, known.total, lambda: known
+    pooled = event.pooled
+    return np.add.accumulate(pooled.residual), pooled.total, lambda: group_course(pooled)
