@@ -98,7 +98,7 @@ class compiled:  # noqa: N801  (a decorator)
         anything, so much work by the other form as takes the time to load this one from its
         cache is enough.
         """
-        if not _numba.cache_info().currsize or _numba() is None:
+        if not _loaded:
             return False
         if (kinds := _kinds(arrays)) not in self._expected:
             self._done[kinds] = self._done.get(kinds, 0) + CALL + arrays[0].size
@@ -176,7 +176,11 @@ class compiled:  # noqa: N801  (a decorator)
 
 def _kinds(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a compiled function has one form each for."""
-    return tuple((each.dtype, each.flags.c_contiguous, each.flags.writeable) for each in arrays)
+    return tuple([(each.dtype, (flags := each.flags).c_contiguous, flags.writeable) for each in arrays])
+
+
+_loaded: list[Any] = []
+"""Numba, once it has compiled or loaded something in this process."""
 
 
 @cache
@@ -188,6 +192,7 @@ def _numba() -> Any:
         text = f"Numba cannot be imported ({error}): loops run in plain Python, up to 100 times slower. Install numba"
         warnings.warn(text, RuntimeWarning, stacklevel=4)
         return None
+    _loaded.append(numba)
     return numba
 
 

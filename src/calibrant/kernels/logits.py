@@ -105,6 +105,12 @@ def two_columns(one: Array) -> Array:
     return np.stack([1 - one, one], axis=1)
 
 
+def clipped(values: Array, low: Any, high: Any) -> Array:
+    """`np.clip` of short arrays, in half the time."""
+    found: Array = np.minimum(np.maximum(values, low), high)
+    return found
+
+
 def inside(probs: Array, dtype: Any = None) -> Array:
     """In the given precision, never rounded to 0, nor to 1 for a binary event.
 
@@ -112,4 +118,4 @@ def inside(probs: Array, dtype: Any = None) -> Array:
     """
     info = np.finfo(dtype or probs.dtype)
     narrow = probs.astype(info.dtype, copy=False)
-    return np.clip(narrow, info.tiny, 1 - info.epsneg) if probs.ndim == 1 else np.maximum(narrow, info.tiny)
+    return clipped(narrow, info.tiny, 1 - info.epsneg) if probs.ndim == 1 else np.maximum(narrow, info.tiny)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from calibrant.kernels.logits import inside, log_odds, probabilities, sigmoid
+from calibrant.kernels.logits import clipped, inside, log_odds, probabilities, sigmoid
 from calibrant.kernels.rows.pooling import grouped
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Recipe
 from calibrant.predictions import Predictions
@@ -48,8 +48,8 @@ class BinaryMap(CalibrationMap):
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """Through the log-odds, in the precision of the predictions."""
-        wide = predictions.astype(np.float64)
-        z = wide if are_logits else np.clip(log_odds(wide), -LAST, LAST)
+        wide = predictions.astype(np.float64, copy=False)
+        z = wide if are_logits else clipped(log_odds(wide), -LAST, LAST)
         return inside(self.of_log_odds(z), predictions.dtype)
 
 

@@ -6,7 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Protocol, TypeVar, dataclass_transform, overload
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Generic,
+    Protocol,
+    Self,
+    TypeVar,
+    dataclass_transform,
+    overload,
+)
 
 import numpy as np
 
@@ -87,6 +98,12 @@ class SavedMap(Shown, Record, ABC):
         for name, value in checked(type(self), {f.name: getattr(self, f.name) for f in fields(self)}).items():
             object.__setattr__(self, name, value)
         super().__post_init__()
+
+    def with_fit(self, fit: Fit) -> Self:
+        """The same map, fitted as said; its numbers need no other check."""
+        other = object.__new__(type(self))
+        other.__dict__.update({f.name: getattr(self, f.name) for f in fields(self)} | {"fit": fit})
+        return other
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -322,7 +339,7 @@ class Recipe(ABC, Generic[Map_co]):
         """
         rows = rows_that_count(admit_fit(labels, probs, logits, counts, weights))
         found = self.fit_labels(rows) if isinstance(rows, MultilabelPredictions) else self.fit_predictions(rows)
-        return replace(found, fit=replace(found.fit, prevalence=prevalence_of(rows)))
+        return found.with_fit(replace(found.fit, prevalence=prevalence_of(rows)))
 
     def fit_labels(self, predictions: MultilabelPredictions) -> Any:
         """A map for each label of multi-label predictions, fitted by itself."""

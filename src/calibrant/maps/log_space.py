@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.logits import log_probabilities, row_blocks, tamed, two_columns
-from calibrant.predictions import Predictions, on_device
+from calibrant.predictions import Predictions, on_device, plain_event
 from calibrant.predictions.content import one_by_one
 from calibrant.problems import InputError
 from calibrant.results.constraints import BIG
@@ -152,6 +152,8 @@ def admit_fit(labels: Any, probs: Any, logits: Any, counts: Any, weights: Any) -
         if any(each is not None for each in (probs, logits, counts, weights)):
             raise InputError("labels", "is a Predictions and carries its own data", advice="Pass it alone")
         return labels
+    if logits is None and counts is None and weights is None and (plain := plain_event(labels, probs)) is not None:
+        return plain
     name = given_of(probs, logits)
     found = on_device(labels, probs if logits is None else logits, counts, weights, logits=logits is not None)
     if found is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.inputs import check_choice
 from calibrant.kernels.fit.newton import NewtonFit, fit_logistic
-from calibrant.kernels.logits import sigmoid, softplus
+from calibrant.kernels.logits import clipped, sigmoid, softplus
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import FAR, BinaryMap, BinaryRecipe, one_outcome, pooled_log_odds
 from calibrant.maps.calibration_map import CalibrationMap, Fit, map_recipe, map_record
@@ -147,7 +147,7 @@ class LogOddsMap(BinaryMap):
 
     def of_log_odds(self, z: Floats) -> Floats:
         """The polynomial in z, through the sigmoid."""
-        finite = np.clip(z, -self.limit, self.limit)
+        finite = clipped(z, -self.limit, self.limit)
         return sigmoid(self.intercept + finite * (self.slope + finite * self.square))
 
 
@@ -281,5 +281,5 @@ class BetaMap(BinaryMap):
 
     def of_log_odds(self, z: Floats) -> Floats:
         """From the log-odds: ln p = −ln(1 + e^−z) and −ln(1−p) = ln(1 + e^z)."""
-        right, left = softplus(np.clip(z, -self.limit, self.limit))
+        right, left = softplus(clipped(z, -self.limit, self.limit))
         return sigmoid(self.c - self.a * left + self.b * right)

@@ -152,8 +152,7 @@ class TemperatureMap(CalibrationMap):
             if logits.ndim == 1:
                 return np.clip(logits / t, info.min, info.max)
             new = logits - row_maxima(logits)
-            np.divide(new, t, new)
-        return np.maximum(new, info.min, out=new)
+            return np.maximum(np.divide(new, t, new), info.min, out=new)
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """softmax(z/T), or p^(1/T), normalised."""

@@ -5,6 +5,7 @@ from calibrant.predictions.door import StatePredictions, admit, as_predictions, 
 from calibrant.predictions.event import Event
 from calibrant.predictions.mass import Mass, check_mass
 from calibrant.predictions.multilabel import MultilabelPredictions
+from calibrant.predictions.plain import plain_event
 from calibrant.predictions.predictions import Predictions
 from calibrant.predictions.views import VIEWS, chosen_rows
 
@@ -24,6 +25,7 @@ __all__ = [
     "labels_on_device",
     "of_states",
     "on_device",
+    "plain_event",
     "repeats_groups",
     "shares_on_device",
 ]

@@ -73,11 +73,13 @@ class LogScore(Score):
         if outcomes.dtype != np.uint8:
             return super().of_event(p, outcomes)
         occurred = outcomes.view(np.bool_)
+        surprise: Floats = np.where(occurred, p, 1 - p)
         with np.errstate(divide="ignore"):
-            surprise: Floats = -np.log(np.where(occurred, p, 1 - p))
-        small = np.flatnonzero(~occurred & (p < NEAR_ZERO))
-        surprise[small] = -np.log1p(-p[small])
-        return surprise + 0.0
+            np.log(surprise, surprise)
+        small = np.flatnonzero(np.less(p, NEAR_ZERO) > occurred)
+        if len(small):
+            surprise[small] = np.log1p(-p[small])
+        return np.subtract(0.0, surprise, surprise)  # −0 is 0
 
     def expected(self, probs: Array, truth: Array) -> Floats:
         """−Σ_k q_k ln p_k, with 0·ln 0 = 0."""
