@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 from calibrant.adapt import batch, losses  # noqa: E402
 from calibrant.estimate import canonical, skce  # noqa: E402
 from calibrant.kernels.fit import device_temperature  # noqa: E402
+from calibrant.kernels.rows import device_rows  # noqa: E402
 from calibrant.predictions import DevicePredictions, admit, device  # noqa: E402
 from calibrant.score.score import check_score  # noqa: E402
 
@@ -267,3 +268,43 @@ def test_losses_name_what_is_wrong(rows, bad, request):
     with pytest.raises(InputError) as found:
         losses.brier_loss(*given)
     assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("width", [2, 12, 300, 3000])
+def test_rows_are_checked_and_their_top_found_in_one_pass(rng, width):
+    probs = rng.dirichlet(np.full(width, 0.3), N).astype(np.float32)
+    probs[: N // 2, 0] = probs[: N // 2, -1]  # ties
+    probs /= probs.sum(axis=1, keepdims=True)
+    labels = rng.integers(0, width, N)
+    p, y = torch.tensor(probs, device="cuda"), torch.tensor(labels, device="cuda")
+    top, hit = device_rows.top_of_rows(p, y, 1e-4)
+    np.testing.assert_array_equal(top.cpu(), probs.max(axis=1))
+    np.testing.assert_array_equal(hit.cpu(), probs.argmax(axis=1) == labels)
+    same(cal.ece(y, p), cal.ece(labels, probs))
+    for row, column, value in ((N - 1, width - 1, float("nan")), (0, 0, -0.01), (3, 1, 1.5)):
+        wrong = p.clone()
+        wrong[row, column] = value
+        assert device_rows.top_of_rows(wrong, y, 1e-4) is None
+        with pytest.raises(InputError, match="probs"):
+            cal.ece(y, wrong)
+    for label in (-1, width):
+        assert device_rows.top_of_rows(p, torch.full_like(y, label), 1e-4) is None
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("kind", [torch.int64, torch.int32, torch.uint8, torch.bool])
+def test_one_event_is_checked_in_one_pass(rng, kind):
+    probs = rng.random(10_007).astype(np.float32)
+    labels = (rng.random(10_007) < probs).astype(np.int64)
+    p, y = torch.tensor(probs, device="cuda"), torch.tensor(labels, device="cuda").to(kind)
+    same(cal.ece(y, p), cal.ece(labels, probs))
+    for value in (float("nan"), -0.01, 1.5):
+        wrong = p.clone()
+        wrong[-1] = value
+        with pytest.raises(InputError, match="probs"):
+            cal.ece(y, wrong)
+    if kind != torch.bool:
+        y[5] = 2
+        with pytest.raises(InputError, match="labels"):
+            cal.ece(y, p)

@@ -10,6 +10,7 @@ import numpy as np
 from calibrant.arrays import device_of, read_only, to_numpy
 from calibrant.inputs import LOW_PRECISION, ROW_SUM_TOLERANCE, FloatArray, floats
 from calibrant.kernels.logits import HUGE
+from calibrant.kernels.rows.device_rows import is_event, top_of_rows
 from calibrant.predictions.event import Event
 from calibrant.predictions.mass import check_mass
 from calibrant.predictions.predictions import Predictions
@@ -22,10 +23,12 @@ BLOCK_NUMBERS = 1 << 26
 class DevicePredictions(Predictions):
     """Rows of probabilities or logits on an accelerator with their labels, of which nothing is wrong."""
 
-    __slots__ = ("_copied_labels", "_copied_logits", "_tensor", "codes", "given")
+    __slots__ = ("_copied_labels", "_copied_logits", "_tensor", "_top", "codes", "given")
 
-    def __init__(self, codes: Any, given: Any, counts: Any, weights: Any, *, logits: bool) -> None:
-        self.codes, self.given = codes, given
+    def __init__(
+        self, codes: Any, given: Any, counts: Any, weights: Any, *, logits: bool, top: tuple[Any, Any] | None = None
+    ) -> None:
+        self.codes, self.given, self._top = codes, given, top
         self._tensor = None if logits else given
         self.classes = tuple(range(given.shape[1] if given.ndim == 2 else 2))
         self._copied_labels: Array | None = None
@@ -101,8 +104,10 @@ class DevicePredictions(Predictions):
         """
         name, p = self.view(view), _wide(self.tensor)
         if name == "top":
-            top = p.max(dim=1)  # the lowest class index wins a tie
-            return top.values, top.indices == self.codes
+            if self._top is None:
+                top = p.max(dim=1)  # the lowest class index wins a tie
+                self._top = top.values, top.indices == self.codes
+            return self._top
         k = 1 if name == "binary" else self._class_index(name[6:])
         zeros_and_ones = k == 1 and p.ndim == 1 and not self.codes.is_floating_point()
         hits = self.codes if zeros_and_ones else self.codes == k
@@ -166,10 +171,14 @@ def on_device(
     """
     if device_of(outputs) is None or not all(map(_is_array, (labels, counts, weights))):
         return None
-    codes = labels_on_device(labels, outputs.detach(), logits=logits)
+    given, top = outputs.detach(), None
+    if not logits and given.is_cuda and _is_plain(labels, given):
+        codes, top = labels, top_of_rows(given, labels, ROW_SUM_TOLERANCE)
+    if top is None:
+        codes = labels_on_device(labels, given, logits=logits)
     if codes is None:
         return None
-    return DevicePredictions(codes, outputs.detach(), counts, weights, logits=logits)
+    return DevicePredictions(codes, given, counts, weights, logits=logits, top=top)
 
 
 def shares_on_device(predictions: DevicePredictions) -> tuple[Any, Any]:
@@ -210,13 +219,25 @@ def labels_on_device(labels: Any, outputs: Any, *, logits: bool = False, soft: b
     y = labels.detach() if hasattr(labels, "detach") else torch.as_tensor(labels.astype(np.int64))
     y = (y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y).to(outputs.device)
     if not (logits or soft) and outputs.ndim == 1 and y.shape == outputs.shape and _is_whole(y):
-        ends = [torch.stack(each.aminmax()).tolist() for each in (outputs, y.byte() if y.dtype == torch.bool else y)]
-        return y if all(low >= 0 and high <= 1 for low, high in ends) else None  # NaN is both if there is one
+        y = y.byte() if y.dtype == torch.bool else y
+        right = is_event(outputs, y) if outputs.is_cuda else None
+        if right is None:
+            ends = [torch.stack(each.aminmax()).tolist() for each in (outputs, y)]
+            right = all(low >= 0 and high <= 1 for low, high in ends)  # NaN is both if there is one
+        return y if right else None
     found, right = (y, _are_shares(y)) if soft and y.shape == outputs.shape else _codes(y, outputs)
     if found is None:
         return None
     sound = torch.isfinite(torch.stack(list(outputs.aminmax()))).all() if logits else _are_shares(outputs)
     return found if bool(right & sound) else None
+
+
+def _is_plain(labels: Any, given: Any) -> bool:
+    """Rows of float32 for several classes, and class indices as integers beside them."""
+    if not (given.ndim == 2 and given.shape[1] > 1 and given.numel() and str(given.dtype) == "torch.float32"):
+        return False
+    there = getattr(labels, "device", None) == given.device and labels.shape == given.shape[:1]
+    return bool(there and str(labels.dtype).startswith("torch.int"))
 
 
 def _is_array(values: Any) -> bool:

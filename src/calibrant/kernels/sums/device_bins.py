@@ -147,7 +147,7 @@ def _one_event(p: Any, y: Any, edges: Any) -> Any:
     out = torch.empty(splits, len(edges), 4, dtype=torch.float64, device=p.device)
     sizes = n, -(-n // ONE_LANES), len(edges), ONE_LANES, ONE_UNROLL, HIT
     one_event_kernel()[(splits,)](p, y, edges, out, *sizes, num_warps=ONE_WARPS)
-    return _between(out.sum(dim=0)[None])[0]
+    return out.sum(dim=0)
 
 
 def _many_classes(p: Any, y: Any, n_bins: int) -> Any:
@@ -284,7 +284,7 @@ def one_event_kernel() -> Any:
         p, y, edges, out, n, lines,
         padded: tl.constexpr, lanes: tl.constexpr, unroll: tl.constexpr, hit: tl.constexpr,
     ):  # fmt: skip
-        """out[split, b] = Σ1, Σp, Σp², Σy of the rows of a split above edge b, the first below all."""
+        """out[split, b] = Σ1, Σp, Σp², Σy of the rows of a split in bin b, by those above its edges, the first below all."""
         split, splits = tl.program_id(0), tl.num_programs(0)
         lane, bins = tl.arange(0, lanes), tl.arange(0, padded)
         edge = tl.load(edges + bins)[:, None]
@@ -311,5 +311,11 @@ def one_event_kernel() -> Any:
         tl.store(base + 1, tl.sum(total.to(tl.float64), axis=1))
         tl.store(base + 2, tl.sum(square.to(tl.float64), axis=1))
         tl.store(base + 3, tl.sum(hits.to(tl.float64), axis=1))
+        tl.debug_barrier()  # of a program: the next bin's sums are read by other threads than wrote them
+        at = split * padded * 4 + tl.arange(0, padded * 4)
+        above = tl.load(out + at)
+        higher = tl.load(out + at + 4, mask=tl.arange(0, padded * 4) < (padded - 1) * 4, other=0.0)
+        tl.debug_barrier()
+        tl.store(out + at, above - higher)
 
     return one_event
