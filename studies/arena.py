@@ -26,7 +26,14 @@ from studies.frame import Page, table
 
 SIZES = (100, 200, 1000, 5000, 10_000)
 
-CHOSEN_ON = {"house8L", "pol", "banana", "german", "mammographic", "letter", "contraceptive", "marketing", "digits"}
+CHOSEN_ON = {
+    "house8L", "pol", "banana", "german", "mammographic", "letter", "contraceptive", "marketing", "digits",
+    "car-good", "car-vgood", "flare-F", "kr-vs-k-one_vs_fifteen", "kr-vs-k-three_vs_eleven",
+    "kr-vs-k-zero-one_vs_draw", "kr-vs-k-zero_vs_eight", "kr-vs-k-zero_vs_fifteen", "poker-8-9_vs_5", "poker-8-9_vs_6",
+    "winequality-red-4", "winequality-white-3-9_vs_5", "winequality-white-3_vs_7",
+}  # fmt: skip
+"""The sets on which `auto` was settled: its candidates and weights on the first nine, when to leave the predictions alone
+on all of them."""
 
 NEVER, CHAMPIONS = "identity", ("auto", "bent")
 LITTLE, NOISE = 1e-3, 2.0
@@ -126,7 +133,9 @@ def page(found: dict, skipped: dict) -> Page:
         parts.append(
             "## Left out\n\n" + table(("entry", "reason"), [(k, str(v).replace("|", "/")) for k, v in skipped.items()])
         )
-    return Page("Arena: which repair wins?", f"{__doc__.split(chr(10))[0]}\n\n{HOW}\n\n" + "\n\n".join(parts))
+    sets = ", ".join(sorted({key.split("--")[0] for key, scores in found.items() if scores}))
+    head = f"{__doc__.split(chr(10))[0]}\n\n{HOW}\n\nSets: {sets}. Settings were chosen on others."
+    return Page("Arena: which repair wins?", f"{head}\n\n" + "\n\n".join(parts))
 
 
 HOW = f"""Win rate: the share of the other entries beaten, ties counted as half, averaged over experiments; 95 % intervals by

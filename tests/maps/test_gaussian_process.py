@@ -63,7 +63,7 @@ def test_the_posterior_is_laplaces_approximation(rng):
     z, w, s = cells(rng)
     found = posteriors(z, w, s)
     evidence = []
-    for mean, variance, prior in zip(found.mean, found.variance, covariances(z), strict=True):
+    for mean, variance, prior in zip(found.mean, found.variance(), covariances(z), strict=True):
         f, slope, curvature = mean - z, s - w * sigmoid(mean), w * sigmoid(mean) * sigmoid(-mean)
         assert f == pytest.approx(prior @ slope, abs=1e-5)
         gain = np.linalg.solve(np.eye(len(z)) + prior * curvature, prior)
@@ -82,7 +82,7 @@ def test_draws_have_the_moments_of_the_mixture(rng):
     rng = np.random.default_rng(1)
     drawn = found.drawn(dealt(share, 20_000, rng), rng)
     mean = share @ found.mean
-    variance = share @ (found.variance + (found.mean - mean) ** 2)
+    variance = share @ (found.variance() + (found.mean - mean) ** 2)
     assert len(drawn) == 20_000
     assert (np.abs(drawn.mean(axis=0) - mean) < 5 * np.sqrt(variance / 20_000)).all()
     assert drawn.var(axis=0) == pytest.approx(variance, rel=0.1)  # ten standard errors of a normal variance

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -140,7 +141,7 @@ def table_of(predictions: Predictions, belief: Belief) -> GaussianProcessTable:
     found = belief.found
     share = found.share(OPEN)
     centre = share @ found.mean  # mean and standard deviation of the log-odds over all priors
-    spread = np.sqrt(share @ (found.variance + (found.mean - centre) ** 2))
+    spread = np.sqrt(share @ (found.variance() + (found.mean - centre) ** 2))
     line = belief.places, _mean_log_odds(found, found.share(STRAIGHT)), belief.limit
     fit = Fit(predictions.n, cautions=belief.cautions)
     return GaussianProcessTable(predictions.classes, True, fit, *line, centre, spread, belief.support)
@@ -176,16 +177,28 @@ class GaussianProcessTable(BentLineMap):
         return Curve(sigmoid(self.knots), sigmoid(self.heights), low, high, self.support, float(level))
 
 
-def _mean_log_odds(found: Posteriors, share: Floats) -> Floats:
-    """Log-odds of the posterior mean of σ(η), by quadrature of numerator and denominator."""
+@cache
+def _nodes() -> tuple[Floats, Floats]:
+    """Of the quadrature of a standard normal distribution, with weights that add up to 1."""
     from numpy.polynomial.hermite_e import hermegauss
 
     nodes, weights = hermegauss(9)
-    used = share > NEGLIGIBLE
-    eta = found.mean[used, :, None] + np.sqrt(found.variance[used])[:, :, None] * nodes
-    each = share[used, None, None] * (weights / weights.sum())
+    return nodes, weights / weights.sum()
+
+
+def _mean_log_odds(found: Posteriors, share: Floats) -> Floats:
+    """Log-odds of the posterior mean of σ(η), by quadrature of numerator and denominator."""
+    nodes, weights = _nodes()
+    used = np.flatnonzero(share > NEGLIGIBLE)
+    eta = found.mean[used, :, None] + np.sqrt(found.variance(used))[:, :, None] * nodes
+    small = np.exp(-np.abs(eta))
+    large = 1 / (1 + small)
+    small *= large  # σ(−|η|) and σ(|η|)
+    rises = eta >= 0
     tiny = np.finfo(np.float64).tiny  # a mean that no float can hold
-    above, below = ((each * sigmoid(side)).sum(axis=(0, 2)) for side in (eta, -eta))
+    above, below = (
+        np.einsum("g,gmq,q->m", share[used], np.where(side, large, small), weights) for side in (rises, ~rises)
+    )
     return np.log(np.maximum(above, tiny)) - np.log(np.maximum(below, tiny))
 
 

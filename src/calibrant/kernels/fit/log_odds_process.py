@@ -58,10 +58,10 @@ class Posteriors:
     evidence: Floats
     """logarithms of the marginal likelihoods"""
 
-    @property
-    def variance(self) -> Floats:
-        """Of η in each cell, `(priors, cells)`."""
-        return np.stack([np.einsum("km,km->m", root, root) for root in self.roots])
+    def variance(self, used: Indices | None = None) -> Floats:
+        """Of η in each cell, `(priors, cells)`, of all priors or of those used."""
+        roots = self.roots if used is None else [self.roots[i] for i in used]
+        return np.stack([np.einsum("km,km->m", root, root) for root in roots])
 
     def share(self, straight: float) -> Floats:
         """The share of each prior in an average; straight lines have the prior `straight`."""
