@@ -63,6 +63,8 @@ class compiled:  # noqa: N801  (a decorator)
 
     freedom: ClassVar[frozenset[str]] = frozenset()
     """what the compiler may do to arithmetic, in LLVM's words"""
+    inline: ClassVar[str] = "never"
+    """is it compiled as a part of its callers?"""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._written: Any = function
@@ -135,7 +137,8 @@ class compiled:  # noqa: N801  (a decorator)
     def _inner(self) -> Any:
         """The same for compiled callers, which keep its code with their own: nothing in it is for Python."""
         function = self._calling({name: callee._inner for name, callee in self._callees.items()})
-        return _numba().njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **self._options)(function)
+        alone = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "inline": self.inline}
+        return _numba().njit(**alone, **self._options)(function)
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -232,6 +235,12 @@ def _announce() -> None:
     """Say on a terminal, once, what the user waits for."""
     if sys.stderr is not None and sys.stderr.isatty():
         sys.stderr.write("calibrant compiles its loops on first use and keeps them for later runs\n")
+
+
+class in_caller(compiled):  # noqa: N801
+    """The same, where one `compiled` function calls it: it becomes a part of that, which takes less time to compile."""
+
+    inline = "always"
 
 
 class contracted(compiled):  # noqa: N801

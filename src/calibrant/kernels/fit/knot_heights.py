@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from calibrant.kernels.compiled import compiled
+from calibrant.kernels.compiled import compiled, in_caller
 from calibrant.types import Floats
 
 ENOUGH = 1e-7
@@ -66,10 +66,10 @@ def cell_loss(w: float, s: float, f: float, family: Any) -> Any:
     f = min(max(f, family.ends[0]), family.ends[1])
     missed = w - s
     gain = (s * np.log(f) if s > 0 else 0.0) + (missed * np.log1p(-f) if missed > 0 else 0.0)
-    return -gain, missed / (1 - f) - s / f, missed / (1 - f) ** 2 + s / f**2
+    return -gain, missed / (1 - f) - s / f, missed / ((1 - f) * (1 - f)) + s / (f * f)
 
 
-@compiled
+@in_caller
 def find_pieces(x: Any, t: Any, starts: Any, share: Any) -> None:
     """Where the cells of each piece begin; how far each cell lies on the way from knot to knot."""
     k = 0
@@ -83,7 +83,7 @@ def find_pieces(x: Any, t: Any, starts: Any, share: Any) -> None:
         starts[j] = len(x)
 
 
-@compiled
+@in_caller
 def add_losses(
     starts: Any, share: Any, w: Any, s: Any, t: Any, h: Any, family: Any, ridge: float, system: Any
 ) -> float:
@@ -115,7 +115,7 @@ def add_losses(
     return loss
 
 
-@compiled
+@in_caller
 def solve(system: Any, right: Any, ridge: float, out: Any, work: Any) -> None:
     """Curvature · out = right, by elimination; no pivot, kept in `work`, falls below the ridge."""
     m = len(out)
@@ -130,7 +130,7 @@ def solve(system: Any, right: Any, ridge: float, out: Any, work: Any) -> None:
         out[j] = (out[j] - system[2, j] * out[j + 1]) / work[j]
 
 
-@compiled
+@in_caller
 def hold_between(system: Any, right: Any, low: float, high: float, target: Any) -> None:
     """The minimum of the parabola between the ends: projected Gauss–Seidel.
 
@@ -196,7 +196,7 @@ def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, work: 
         target[j] = max(min(max(heights[j + 1], low), high), target[j - 1] + least[j] if j > 0 else low)
 
 
-@compiled
+@in_caller
 def newton_target(
     system: Any, t: Any, h: Any, ends: Any, ridge: float, right: Any, work: Any, rise: Any, target: Any
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.compiled import compiled, worth_compiling
+from calibrant.kernels.compiled import compiled, in_caller, worth_compiling
 from calibrant.kernels.fit.knot_heights import Family, fit_heights, sigmoid
 from calibrant.types import Floats, Indices
 
@@ -26,7 +26,7 @@ TIE = 1e-9
 """Places that explain the same but for rounding: the first is taken."""
 
 
-@compiled
+@in_caller
 def parabola(x: float, w: float, s: float, f: float, family: Any) -> Any:
     """ω and the response of a cell: its loss around f is ω·g²/2 − response·g, g = value − x."""
     if family.logit:
@@ -119,7 +119,8 @@ def best_between(t: Any, sums: Any, middle: float, mass: Any, gap: float, left: 
         d, r, gain = eliminate(left[0], left[1], left[2], aa, ab, bb, ra, rb)
         aa, ab, bb, ra, rb = piece(t, sums, middle, k, j)
         d, r, gain = eliminate(RIDGE + d, r, gain, aa, ab, bb, ra, rb)
-        gain += right[2] + (right[1] + r) ** 2 / (right[0] + d)
+        r += right[1]
+        gain += right[2] + r * r / (right[0] + d)
         if where < 0 or gain > best * (1 + TIE):
             best, where = gain, k
     return best, where
