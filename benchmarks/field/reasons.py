@@ -6,8 +6,8 @@ FEW = 10_000
 """Cells (rows × classes) up to which a call costs mostly its fixed part."""
 
 FIXED = (
-    "most of so short a call is the same at 20 rows: checks of labels, probabilities and options, some 20 µs, and the "
-    "result record, which the other does not make"
+    "most of so short a call is the same at 20 rows: checks of labels, probabilities and options, and the result record, "
+    "neither of which the other has"
 )
 TAILS = (
     "exact in both tails: ln p and ln(1 − p) apart, a σ that cannot overflow, results kept off 0 and 1; the other clips the "
@@ -20,11 +20,8 @@ ORDER = (
 RANGE = "one search per row as in the other package, after a check that all probabilities lie between 0 and 1"
 DOUBLE = "computes in double precision, the other in the single precision of the logits"
 STEPS = "second-order steps in double precision to the optimum; the other makes stochastic passes until a relative gap of 10⁻⁵"
-COURSE = "pools ties, and finds the course of the sum for a plot and its variance under calibration beside the error"
-INTERVAL = (
-    "at the commit of this run the interval was a part of the call, by the labels that each forecast holds possible; it has been "
-    "found when it is read since"
-)
+TIES = "checks the rows, and pools ties, so that their order does not matter"
+COLUMNS = "copies and checks labels, means and variances first; the other does neither"
 REASONS: dict[tuple[str, str], str] = {
     ("ece", "few"): FIXED,
     ("brier", "few"): FIXED,
@@ -37,9 +34,9 @@ REASONS: dict[tuple[str, str], str] = {
     ("temperature: apply", "few"): FIXED,
     ("isotonic: fit", "few"): FIXED,
     ("Venn–Abers: fit", "few"): FIXED,
-    ("crps", "few"): INTERVAL,
-    ("crps", "many"): INTERVAL,
-    ("kuiper", "few"): COURSE,
+    ("crps", "few"): COLUMNS,
+    ("crps", "many"): COLUMNS,
+    ("kuiper", "few"): TIES,
     ("Platt: apply", "few"): TAILS,
     ("beta: apply", "few"): TAILS,
     ("temperature: apply", "many"): TAILS,
@@ -62,7 +59,7 @@ REASONS: dict[tuple[str, str], str] = {
         "log",
         "many",
     ): "the spread of the scores is summed too, and rows with a rare outcome are searched for, both for the interval",
-    ("ks", "few"): COURSE,
+    ("ks", "few"): TIES,
     ("histogram: apply", "few"): RANGE,
     ("histogram: apply", "many"): RANGE,
     ("isotonic: apply", "few"): RANGE,
