@@ -33,7 +33,7 @@ def test_signs_come_from_the_other_folds(rng):
         share = np.exp(found.evidence - found.evidence.max())
         share /= share.sum()
         centre = share @ found.mean
-        spread = np.sqrt(share @ (found.variance + (found.mean - centre) ** 2))
+        spread = np.sqrt(share @ (found.variance() + (found.mean - centre) ** 2))
         assert rows.centre[k] == pytest.approx(centre, abs=1e-6)  # Newton's last step
         assert rows.signs(1)[k] == pytest.approx(2 * normal.cdf((centre - rows.place) / spread) - 1, abs=1e-6)
         away = sigmoid(centre) - sigmoid(rows.place)
