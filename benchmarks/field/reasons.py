@@ -20,8 +20,14 @@ ORDER = (
 RANGE = "one search per row as in the other package, after a check that all probabilities lie between 0 and 1"
 DOUBLE = "computes in double precision, the other in the single precision of the logits"
 STEPS = "second-order steps in double precision to the optimum; the other makes stochastic passes until a relative gap of 10⁻⁵"
-TIES = "checks the rows, and pools ties, so that their order does not matter"
-COLUMNS = "copies and checks labels, means and variances first; the other does neither"
+TIES = (
+    "checks the rows, and pools ties, so that their order does not matter; in runs up to commit 498999c the course of the sum, "
+    "for a plot, and its variance were a part of the call too"
+)
+COLUMNS = (
+    "copies and checks labels, means and variances first; in runs up to commit 498999c the interval was a part of the call too, by "
+    "the labels that each forecast holds possible"
+)
 REASONS: dict[tuple[str, str], str] = {
     ("ece", "few"): FIXED,
     ("brier", "few"): FIXED,
