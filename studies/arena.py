@@ -95,6 +95,16 @@ def peers(python: str, tasks: dict) -> dict:
     return json.loads(done.stdout)
 
 
+PACKAGES = ("probmetrics", "betacal", "splinecalib", "cir-model", "venn-abers")
+
+
+def versions(python: str) -> str:
+    """The other packages of an environment, with their versions."""
+    code = "import importlib.metadata as m, sys\nprint(*(f'{p} {m.version(p)}' for p in sys.argv[1:]), sep=', ')"
+    done = subprocess.run([python, "-c", code, *PACKAGES], capture_output=True, text=True, check=False)
+    return "" if done.returncode else f" Other packages: {done.stdout.strip()}."
+
+
 def run(job):
     sizes = (100,) if job.quick else SIZES
     files = outputs(job)
@@ -116,10 +126,10 @@ def run(job):
                     found[key] |= scores
     if not any(each.is_file() for each in job.data):
         skipped["other packages"] = "no interpreter with them was given"
-    return page(found, skipped)
+    return page(found, skipped, "".join(versions(str(each)) for each in job.data if each.is_file()))
 
 
-def page(found: dict, skipped: dict) -> Page:
+def page(found: dict, skipped: dict, others: str = "") -> Page:
     """Tables per kind and size, then what the tables leave out."""
     parts = []
     for single, title in ((True, "One event"), (False, "Several classes")):
@@ -134,7 +144,7 @@ def page(found: dict, skipped: dict) -> Page:
             "## Left out\n\n" + table(("entry", "reason"), [(k, str(v).replace("|", "/")) for k, v in skipped.items()])
         )
     sets = ", ".join(sorted({key.split("--")[0] for key, scores in found.items() if scores}))
-    head = f"{__doc__.split(chr(10))[0]}\n\n{HOW}\n\nSets: {sets}. Settings were chosen on others."
+    head = f"{__doc__.split(chr(10))[0]}\n\n{HOW}\n\nSets: {sets}. Settings were chosen on others.{others}"
     return Page("Arena: which repair wins?", f"{head}\n\n" + "\n\n".join(parts))
 
 
