@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import tempfile
+import textwrap
 from itertools import chain
 from pathlib import Path
 
@@ -144,7 +145,8 @@ def page(found: dict, skipped: dict, others: str = "") -> Page:
             "## Left out\n\n" + table(("entry", "reason"), [(k, str(v).replace("|", "/")) for k, v in skipped.items()])
         )
     sets = ", ".join(sorted({key.split("--")[0] for key, scores in found.items() if scores}))
-    head = f"{__doc__.split(chr(10))[0]}\n\n{HOW}\n\nSets: {sets}. Settings were chosen on others.{others}"
+    about = textwrap.fill(f"Sets: {sets}. Settings were chosen on others.{others}", 140, break_on_hyphens=False)
+    head = f"{__doc__.split(chr(10))[0]}\n\n{HOW}\n\n{about}"
     return Page("Arena: which repair wins?", f"{head}\n\n" + "\n\n".join(parts))
 
 

@@ -152,9 +152,9 @@ def run(
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     job = Job(name, quick, seed, data, kept, folder, progress, _resumed(kept, resume))
-    start = cpu_seconds()
+    start, again = cpu_seconds(), bool(job.done)
     page = importlib.import_module(f"studies.{name}").run(job)
-    text = write(page, job, folder, cpu_seconds() - start)
+    text = write(page, job, folder, cpu_seconds() - start, again)
     if kept is not None:
         kept.unlink(missing_ok=True)
     if folder == RESULTS:
@@ -184,11 +184,11 @@ def _resumed(kept: Path | None, resume: bool) -> dict[str, Any]:
     return found
 
 
-def write(page: Page, job: Job, folder: Path | None, seconds: float) -> str:
+def write(page: Page, job: Job, folder: Path | None, seconds: float, again: bool = False) -> str:
     """The page as Markdown, saved with its figures and rows if a folder is given."""
     names = {title: f"{job.name}{'' if k == 0 else f'_{k + 1}'}.svg" for k, title in enumerate(page.figures)}
     took = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} minutes"
-    took += " of CPU time"
+    took += " of CPU time" + " after a run that was cut and resumed" * again
     head = (
         ""
         if f"`calibrant study {job.name}`" in page.text
