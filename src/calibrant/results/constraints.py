@@ -33,7 +33,7 @@ class Constraint:
 
 def first(name: str, value: Any, bad: Any) -> str | None:
     """The first entry that is wrong, with its index; None if there is none."""
-    if not np.any(bad):
+    if not np.logical_or.reduce(bad, axis=None):  # `np.any` without its detours
         return None
     at = tuple(int(i) for i in np.argwhere(bad)[0])
     return f"{name}{list(at) if at else ''} is {np.asarray(value)[at]}"
@@ -96,8 +96,8 @@ class Rising(Constraint):
     strictly: bool = True
 
     def flaw(self, name: str, value: Any, _: Values, /) -> str | None:
-        steps = np.diff(value)
-        found = first(name, value, np.append(False, steps <= 0 if self.strictly else steps < 0))
+        low, high = np.asarray(value)[:-1], np.asarray(value)[1:]
+        found = first(name, value, np.concatenate([[False], high <= low if self.strictly else high < low]))
         return found and f"must {'increase' if self.strictly else 'not decrease'}; {found}"
 
 

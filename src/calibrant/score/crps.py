@@ -51,7 +51,7 @@ class CRPS(ForecastScore):
 
     def __init__(self, *, fair: bool = False, levels: Any = None) -> None:
         self.fair = bool(fair)
-        self.levels = PinballScore(levels).levels
+        self.levels = None if levels is None else PinballScore(levels).levels
 
     def settled(self, forecasts: Forecasts) -> CRPS:
         if self.levels is None and isinstance(forecasts, QuantileForecasts):
@@ -71,10 +71,10 @@ class CRPS(ForecastScore):
             )
 
     def of_labels(self, forecasts: Forecasts, labels: Floats) -> Floats:
+        if self.levels is None and isinstance(forecasts, GaussianForecasts):
+            return gaussian_crps(labels, forecasts)
         if self.levels is not None or isinstance(forecasts, QuantileForecasts):
             return 2 * PinballScore(self.levels).of_labels(forecasts, labels)
-        if isinstance(forecasts, GaussianForecasts):
-            return gaussian_crps(labels, forecasts)
         if isinstance(forecasts, BentForecasts):
             return bent_crps(labels, forecasts)
         if isinstance(forecasts, SampleForecasts):
