@@ -25,6 +25,12 @@ BEYOND_ONE = 3.0
 """Log-odds beyond those of one row in all from which on a prediction is as good as certain: were it right, so many rows
 would hold such an event once in twenty times."""
 
+WIDENED = 5
+"""The noise of a curve adds to a quantile of its distances, so that the plain posterior interval misses it too often: the rate at which it may miss is divided by this."""
+
+STEEP = 0.4
+"""A quantile of the distances is steep where the distance a little below it is smaller by more than this part of the one above."""
+
 DRAWS = 1000
 """Curves drawn; the median is then off by a twenty-fifth of the posterior's standard deviation."""
 
@@ -82,7 +88,29 @@ class PossibleCurves:
 
     def error_quantiles(self, *shares: float) -> Floats:
         """The distances |c(p) − p| that these shares of the rows do not exceed, `(shares, draws)`."""
-        away = np.abs(self.away)
+        return self._quantiles(np.abs(self.away), *shares)
+
+    def least_and_most(self, share: float, beside: float, tail: float) -> tuple[float, float]:
+        """Limits of the distance that a share of the rows does not exceed, if few rows lie outside a band.
+
+        Each end of the band is exceeded with the probability `tail` in each cell. As long as no
+        more than a share `beside` of the rows lie outside it, no quantile of the distances is
+        below the one of the least distances within the band, `beside` lower, nor above that of
+        the largest, `beside` higher.
+        """
+        low, high = np.quantile(self.away, [tail, 1 - tail], axis=0)
+        least, most = np.maximum(0.0, np.maximum(low, -high)), np.maximum(np.abs(low), np.abs(high))
+        below, above = (self._quantiles(each[None], share + by) for each, by in ((least, -beside), (most, beside)))
+        return below.item(), above.item()
+
+    def steep(self, share: float, beside: float) -> bool:
+        """Do the distances of the mean curve change much between the shares beside this one?"""
+        away = np.abs(self.away.mean(axis=0, keepdims=True))
+        below, above = self._quantiles(away, share - beside, share + beside)
+        return below.item() < (1 - STEEP) * above.item()
+
+    def _quantiles(self, away: Floats, *shares: float) -> Floats:
+        """The distances that these shares of the rows do not exceed, `(shares, curves)`."""
         order = np.argsort(away, axis=1)
         covered = np.cumsum(self.support[order], axis=1)
         at = np.stack([(covered < share - 1e-12).sum(axis=1) for share in shares], axis=1)

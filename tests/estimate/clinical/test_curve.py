@@ -49,12 +49,42 @@ def test_quantiles_curve_by_curve(predictions, share):
 
 @pytest.mark.parametrize(("measure", "share"), [(curve.error_quantile_50, 0.5), (curve.error_quantile_90, 0.9)])
 def test_ends_of_quantiles_are_those_of_shares_beside_them(predictions, measure, share):
+    """3000 rows: the upper end looks a share of 0.05 / √3 above."""
     curves, found = possible_curves(predictions.event("binary")), measure(predictions)
-    quantiles, wide = curves.error_quantiles(share - 0.05, share, share + 0.05), 1 - 0.05 / curve.WIDENED
+    quantiles, wide = curves.error_quantiles(share - 0.02, share, share + 0.05 / 3**0.5), 1 - 0.05 / curve.WIDENED
     below, at, above = (curves.posterior(each, wide, exact=True) for each in quantiles)
+    least, _ = curves.least_and_most(share, 0.02, 0.025)
     assert below[0] < at[0] < at[2] < above[2]
-    assert (found.interval.low, found.value) == (below[0], at[1])
+    assert (found.interval.low, found.value) == (min(below[0], least), at[1])
     assert found.interval.high == min(above[2], curve.largest_error(predictions).interval.high)
+    assert not found.cautions
+
+
+def test_limits_within_a_band_are_quantiles_of_the_least_and_largest_distances(predictions):
+    curves = possible_curves(predictions.event("binary"))
+    low, high = np.quantile(curves.away, [0.01, 0.99], axis=0)
+    least = [0.0 if a <= 0 <= b else min(abs(a), abs(b)) for a, b in zip(low, high, strict=True)]
+    most = [max(abs(a), abs(b)) for a, b in zip(low, high, strict=True)]
+    expected = tuple(
+        naive.error_quantile(np.array(each), curves.support, at) for each, at in ((least, 0.8), (most, 1.0))
+    )
+    assert curves.least_and_most(0.9, 0.1, 0.01) == pytest.approx(expected, abs=0)
+    inside = ((low <= curves.away) & (curves.away <= high)) @ curves.support >= 0.9 - 1e-9
+    quantiles = curves.error_quantiles(0.9)[0][inside]
+    assert expected[0] <= quantiles.min() <= quantiles.max() <= expected[1]
+
+
+def test_a_jump_of_the_distances_is_warned_of_and_the_interval_reaches_over_it():
+    """Half of the rows are 0.2 too high, the others right: the median may be either."""
+    rng = np.random.default_rng(3)
+    probs = rng.uniform(0.2, 0.8, 4000)
+    data = cal.Predictions(rng.random(4000) < probs - 0.2 * (probs > 0.5), probs)
+    half, most = curve.error_quantile_50(data), curve.error_quantile_90(data)
+    assert "steeply" in half.cautions[0]
+    assert not most.cautions
+    assert half.interval.low < 0.02
+    assert half.interval.high > 0.18
+    assert "steeply" in " ".join(cal.clinical(data).cautions)
 
 
 def test_no_quantile_reaches_above_the_largest_error():
@@ -183,3 +213,18 @@ def test_the_intervals_of_quantiles_hold_them():
             ]
         )
     assert (np.mean(held, axis=0) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 60)).all()
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_quantile_at_a_step_holds_it_or_warns():
+    """0.1 off in a little more and a little less than half of the rows: the posterior's own interval missed it in most data sets."""
+    held, told, rng = [], [], np.random.default_rng(44)
+    for k in range(30):
+        probs = rng.random(10_000)
+        truth = probs + 0.1 * (probs < (0.47, 0.53)[k % 2])
+        found = curve.error_quantile_50(rng.random(10_000) < truth, probs)
+        held.append(np.quantile(np.abs(probs - truth), 0.5) in found.interval)
+        told.append(bool(found.cautions))
+    assert np.mean(held) > 0.7
+    assert np.mean(told) > 0.7
+    assert np.mean(np.logical_or(held, told)) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / 30)

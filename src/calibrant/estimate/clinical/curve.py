@@ -11,19 +11,28 @@ from typing import Any
 
 from calibrant.estimate.posterior import posterior_error
 from calibrant.estimate.selective import plain_event
-from calibrant.infer.possible_curves import possible_curves
+from calibrant.infer.possible_curves import WIDENED, PossibleCurves, possible_curves
 from calibrant.inputs import check_level
 from calibrant.methods import estimator
 from calibrant.predictions import Predictions, admit
 from calibrant.results import Estimate, Interval
 
-WIDENED = 5
-"""The noise of a curve adds to a quantile of its distances, so that the plain posterior interval misses it too often: the rate at
-which it may miss is divided by this."""
+BESIDE, LEAST_BESIDE, MANY = 0.05, 0.01, 1000
+"""Noise also exchanges rows that are far off and rows that are not. The upper end is that of a quantile this share of the rows above;
+beyond so many rows less, with the root of their number, but not less than a cell."""
 
-BESIDE = 0.05
-"""Noise also exchanges rows that are far off and rows that are not: where distances jump, as at the edge of an error in one place,
-the quantile of a curve lies on the wrong side of the jump. The ends are those of quantiles this share of the rows below and above."""
+AROUND, TAIL = 0.02, 0.025
+"""The lower end is that of a quantile this share below, or less where a band of the curve, each end of which is exceeded with that
+probability, leaves it open."""
+
+APART, RARE_TAIL = {0.5: 0.1, 0.9: 0.05}, 0.005
+"""Where distances change steeply at the quantile, as at the edge of an error in one place, curves lie on the wrong side of it: the band
+is wider, and more rows may lie outside it."""
+
+STEEPLY = (
+    "distances change steeply at this quantile, as where some rows are far off and the others right: "
+    "it may lie on either side of the change, and the interval may be too short"
+)
 
 
 @estimator("ici", "ICI", "integrated calibration index", kind="clinical estimator", soft_labels=False)
@@ -94,9 +103,10 @@ def error_quantile_50(
 
     The median of |c(p) − p| over the rows, with c the rate at each prediction. The value
     is its median over the calibration curves that `posterior_error` has. The interval
-    reaches from the lower end of the 45 % quantile to the upper end of the 55 % quantile,
-    and errs a fifth as often as the posterior says: noise moves quantiles. How often it
-    holds is in `studies/results/coverage_clinical.md`.
+    reaches from a quantile a little lower to one a little higher, as noise exchanges rows
+    that are far off and rows that are not, and errs a fifth as often as the posterior says.
+    Where distances change steeply at this quantile it is wider, may still be too short, and
+    a caution says so. How often it holds is in `studies/results/coverage_clinical.md`.
 
     Parameters
     ----------
@@ -148,9 +158,10 @@ def error_quantile_90(
 
     The 90 % quantile of |c(p) − p| over the rows, with c the rate at each prediction. The
     value is its median over the calibration curves that `posterior_error` has. The interval
-    reaches from the lower end of the 85 % quantile to the upper end of the 95 % quantile,
-    and errs a fifth as often as the posterior says: noise moves quantiles. How often it
-    holds is in `studies/results/coverage_clinical.md`.
+    reaches from a quantile a little lower to one a little higher, as noise exchanges rows
+    that are far off and rows that are not, and errs a fifth as often as the posterior says.
+    Where distances change steeply at this quantile it is wider, may still be too short, and
+    a caution says so. How often it holds is in `studies/results/coverage_clinical.md`.
 
     Parameters
     ----------
@@ -246,16 +257,31 @@ def largest_error(
 
 
 def _quantile(predictions: Predictions, name: str, share: float, view: Any, level: float) -> Estimate:
-    """The posterior median of a quantile of the distances, and the ends of those a little below and above.
+    """The posterior median of a quantile of the distances, with ends a little below and above.
 
     No quantile is larger than the largest distance, nor its upper end than that one's.
     """
     check_level(level)
     event = plain_event(predictions, view)
     curves = possible_curves(event)
-    shares, wide = (share - BESIDE, share, share + BESIDE), 1 - (1 - level) / WIDENED
-    below, at, above = (curves.posterior(each, wide, exact=True) for each in curves.error_quantiles(*shares))
-    high = max(at[1], min(above[2], possible_curves(event, finely=True).most(level)))
-    interval = Interval(below[0], high, float(level), "posterior, widened")
+    steep = curves.steep(share, BESIDE)
+    low, value, high = _ends(curves, share, level, steep, event.pooled.total)
+    high = max(value, min(high, possible_curves(event, finely=True).most(level)))
+    interval = Interval(min(low, value), high, float(level), "posterior, widened")
     described = {"view": predictions.view(view)}
-    return Estimate(name, f"E{100 * share:.0f}", at[1], predictions.n, interval, None, described)
+    cautions = (STEEPLY,) if steep else ()
+    return Estimate(name, f"E{100 * share:.0f}", value, predictions.n, interval, None, described, {}, cautions)
+
+
+def _ends(curves: PossibleCurves, share: float, level: float, steep: bool, rows: float) -> tuple[float, float, float]:
+    """Lower end, median and upper end of a quantile."""
+    if steep:
+        below, above, tail, apart = BESIDE, BESIDE, RARE_TAIL, APART[share]
+    else:
+        below, above = AROUND, max(LEAST_BESIDE, BESIDE * min(1.0, (MANY / rows) ** 0.5))
+        tail, apart = TAIL, AROUND
+    wide, missed = 1 - (1 - level) / WIDENED, 1 - level
+    shares = (share - below, share, share + above)
+    lower, at, upper = (curves.posterior(each, wide, exact=True) for each in curves.error_quantiles(*shares))
+    least, most = curves.least_and_most(share, apart, tail * missed / 0.05)
+    return min(lower[0], least), at[1], max(upper[2], most) if steep else upper[2]

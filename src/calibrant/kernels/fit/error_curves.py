@@ -29,12 +29,12 @@ from calibrant.types import Bools, Floats
 CURVE_WEIGHTS: dict[str, tuple[float, ...]] = {
     "right": (0.04,),
     "line": (0.04,),
-    "bend": (0.2 / 3, 0.2 / 3, 0.2 / 3),
+    "bend": (0.19 / 3, 0.19 / 3, 0.19 / 3),
     "short": (0.12, 0.12, 0.12),
     "wave": (0.15, 0.15),
     "tail": (0.015, 0.015),
     "stretch": (0.03,),
-    "place": (0.0,),
+    "place": (0.01,),
 }
 """Prior weights of the families, for each size of bends, waves and tails: for curves, their bands and their largest errors."""
 
