@@ -147,19 +147,24 @@ class TemperatureMap(CalibrationMap):
     def new_logits(self, logits: Array) -> Array:
         """z/T, with the largest of each row at 0 so that nothing overflows."""
         info = np.finfo(logits.dtype)
+        return np.clip(self._divided(logits), info.min, info.max)
+
+    def _divided(self, logits: Array) -> Array:
+        """The same, infinite where it overflows."""
+        info = np.finfo(logits.dtype)
         t = logits.dtype.type(min(max(self.temperature, info.tiny), info.max))
         with np.errstate(over="ignore"):
             if logits.ndim == 1:
-                return np.clip(logits / t, info.min, info.max)
-            new = logits - row_maxima(logits)
-            return np.maximum(np.divide(new, t, new), info.min, out=new)
+                return np.asarray(logits / t)
+            below = logits - row_maxima(logits)
+            return np.divide(below, t, below)
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """softmax(z/T), or p^(1/T), normalised."""
         z = predictions if are_logits else log_columns(predictions, self.zero)
         if predictions.ndim == 1:
             return inside(probabilities(self.new_logits(z if are_logits else z[:, 1] - z[:, 0])))
-        new = self.new_logits(z)  # the largest of each row is 0
+        new = self._divided(z)  # the largest of each row is 0
         np.exp(new, new)
         new /= new.sum(axis=1, keepdims=True)
         return ranked_as(np.maximum(new, np.finfo(new.dtype).tiny, out=new), predictions)

@@ -62,18 +62,14 @@ def _bits(rows: Array) -> Array:
 
 def _ties(rows: Array) -> Indices:
     """How many neighbours of a row are equal once it is sorted."""
-    return np.count_nonzero(_same(rows), axis=1)
+    ordered = np.sort(rows, axis=1)
+    return np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
 
 
 def _tied(rows: Array) -> Indices:
-    """The rows in which some are."""
-    same = _same(rows)
-    return np.unique(np.flatnonzero(same) // same.shape[1])
-
-
-def _same(rows: Array) -> Bools:
-    ordered = np.sort(rows, axis=1)
-    return ordered[:, 1:] == ordered[:, :-1]
+    """The rows in which some are, and perhaps others: the end of a row is compared with the next one's beginning too."""
+    ordered = np.sort(rows, axis=1).ravel()
+    return np.unique(np.flatnonzero(ordered[1:] == ordered[:-1]) // rows.shape[1])
 
 
 def _lifted(values: Array, strict: Bools) -> Array:
