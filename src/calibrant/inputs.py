@@ -280,6 +280,8 @@ def check_tolerance(tolerance: Any) -> float:
 
 def check_level(level: Any) -> float:
     """The confidence of an interval: strictly between 0 and 1."""
+    if type(level) is float and 0 < level < 1:
+        return level
     return _number("level", level, lambda x: 0 < x < 1, "must lie between 0 and 1")
 
 
