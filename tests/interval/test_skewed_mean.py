@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -139,6 +140,18 @@ def test_squares_of_errors_without_a_variance_are_warned_of(n, rng):
     assert sum(any("long tail" in each for each in some) for some in told) >= 38
     x = rng.normal(size=n)
     assert not SkewedMean.of(np.concatenate([x, -x]), None).interval(0.95)[1]
+
+
+def test_a_tail_that_other_numbers_hide_is_seen_in_units_of_the_forecasts(rng):
+    """Squared errors added to numbers that vary far more; a law of normal errors knows those."""
+    normal = NormalDist()
+    steps = [normal.inv_cdf((k + 0.5) / 40) ** 2 for k in range(40)]
+    told = []
+    for errors in (rng.standard_t(3, 2000) / 3**0.5, rng.normal(size=2000)):
+        known = 30.0 * rng.normal(size=2000)
+        law = Possible(tuple(known + step for step in steps), (1 / 40,) * 40)
+        told.append([SkewedMean.of(known + errors**2, None, None, each).heavy for each in (None, law)])
+    assert told == [[False, True], [False, False]]
 
 
 def test_few_rows_clusters_and_warnings(rng):

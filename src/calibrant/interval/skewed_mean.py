@@ -33,7 +33,11 @@ FEWEST, MOST = -0.6, 3.0
 SKEWED, OF_FEW = 4.0, 0.2
 """Skewness of the rows, and skewness over the root of their number, from which on larger rows than any seen may matter.
 Squares of Student's errors with 3 or 4 degrees of freedom, whose variance is infinite, reach one of them in nearly all
-samples, and less often if other numbers are added to them: `studies/results/coverage_forecasts.md` has the shares."""
+samples, and less often if other numbers are added to them or they are multiplied by others:
+`studies/results/coverage_forecasts.md` has the shares."""
+MORE_SKEWED = 1.5
+"""The same for rows in units of what the forecasts let each of them be: their skewness, but not below so many times that of
+the forecasts themselves. This leaves out what is added and multiplied."""
 
 # Chosen on the worlds `CHOOSING` of studies/coverage_forecasts.py, reported there on others.
 
@@ -118,7 +122,8 @@ class SkewedMean(OfMoments):
         law = Law() if possible is None else Law.of(possible, x[w > 0], w[w > 0], w > 0)
         below = _end(found, -seen, law.variance, -law.skewness, law.below)
         above = _end(found, seen, law.variance, law.skewness, law.above)
-        return cls(found, below, above, _heavy(seen, found.weight))
+        heavy = _heavy(seen, found.weight) or (possible is not None and _surprising(x, w, possible, found))
+        return cls(found, below, above, heavy)
 
     @classmethod
     def of_clusters(cls, values: Array, weights: Array | None, clusters: Array) -> SkewedMean:
@@ -205,6 +210,22 @@ def _bend(seen: float, law: float = 0.0) -> float:
 
 def _heavy(seen: float, rows: float) -> bool:
     return abs(seen) > min(OF_FEW, SKEWED / math.sqrt(max(rows, 1.0)))
+
+
+def _surprising(x: Floats, w: Array, possible: Possible, found: Moments) -> bool:
+    """Are rows, in units of their own forecasts, far more skewed than those forecasts?"""
+    pairs, none = list(zip(possible.values, possible.chances, strict=True)), np.zeros(len(x))
+    with np.errstate(all="ignore"):  # rows without a law, or with an infinite one, are left out
+        mean = sum((chance * each for each, chance in pairs), none)
+        spread = np.sqrt(sum((chance * (each - mean) ** 2 for each, chance in pairs), none))
+        law = sum((chance * ((each - mean) / spread) ** 3 for each, chance in pairs), none)
+        away = (x - mean) / spread
+    known = np.isfinite(away) & np.isfinite(law) & (w > 0)
+    if not known.any():
+        return False
+    share = w[known] / w[known].sum()
+    seen = _skewness(share * (away[known] - share @ away[known])) * math.sqrt(found.weight)
+    return abs(seen) > max(SKEWED, MORE_SKEWED * abs(float(share @ law[known])))
 
 
 def _end(found: Moments, seen: float, variance: float, law: float, unseen: float) -> End:
