@@ -35,8 +35,8 @@ RIGHT: dict[str, tuple[str, str]] = {
     "joint_intercept": ("0", "of the line whose slope is the one above"),
     "integrated_calibration_index": ("0", "mean distance between risk and observed rate"),
     "error_quantile_50": ("0", "half of the rows are no farther off"),
-    "error_quantile_90": ("0", "nine tenths of the rows are no farther off"),
-    "largest_error": ("0", "distance where it is largest"),
+    "error_quantile_90": ("0", "nine tenths of the rows are no farther off, as far as the rows show"),
+    "largest_error": ("0", "distance where it is largest, as far as the rows show"),
     "c_statistic": ("–", "an event has a higher risk than a non-event: 0.5 by chance, 1 always"),
     "standardised_net_benefit": ("–", "1: all events found and no false alarm; 0: as good as never acting"),
 }
