@@ -236,7 +236,9 @@ def checked_levels(levels: Any) -> Floats:
 
 def checked_matrix(values: Any, argument: str) -> Floats:
     """Finite float64 numbers whose squares are finite, `(n, k)`; one column may come as `(n,)`."""
-    array = inputs.floats(values, argument).astype(np.float64)
+    array = inputs.floats(values, argument).astype(
+        np.float64, order="C"
+    )  # the order of sums, and so ties, depend on it
     inputs.check_finite(array, argument)
     return within(array, argument).reshape(len(array), -1)
 

@@ -38,6 +38,8 @@ samples, and less often if other numbers are added to them or they are multiplie
 MORE_SKEWED = 1.5
 """The same for rows in units of what the forecasts let each of them be: their skewness, but not below so many times that of
 the forecasts themselves. This leaves out what is added and multiplied."""
+ROUNDING = 1e-9
+"""Differences of this share of the values may come from their rounding."""
 
 # Chosen on the worlds `CHOOSING` of studies/coverage_forecasts.py, reported there on others.
 
@@ -185,7 +187,7 @@ class Law:
         for each, chance in zip(values, possible.chances, strict=True):
             away = (each - mean) / unit
             spread = (weights * away) ** 2
-            beyond = weights @ (each < low), weights @ (each > high)
+            beyond = weights @ (each < low - ROUNDING * unit), weights @ (each > high + ROUNDING * unit)
             sums += chance * np.array([share @ away**2, spread.sum(), spread @ (weights * away), *beyond])
         variance, squares, cubes, *expected = sums.tolist()
         credible = [min(1.0, UNSEEN / max(rows, 1e-300)) for rows in expected]
@@ -220,7 +222,7 @@ def _surprising(x: Floats, w: Array, possible: Possible, found: Moments) -> bool
         spread = np.sqrt(sum((chance * (each - mean) ** 2 for each, chance in pairs), none))
         law = sum((chance * ((each - mean) / spread) ** 3 for each, chance in pairs), none)
         away = (x - mean) / spread
-    known = np.isfinite(away) & np.isfinite(law) & (w > 0)
+    known = np.isfinite(away) & np.isfinite(law) & (w > 0) & (spread > ROUNDING * np.maximum(np.abs(mean), np.abs(x)))
     if not known.any():
         return False
     share = w[known] / w[known].sum()

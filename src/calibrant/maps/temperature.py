@@ -152,7 +152,7 @@ class TemperatureMap(CalibrationMap):
     def _divided(self, logits: Array) -> Array:
         """The same, infinite where it overflows."""
         info = np.finfo(logits.dtype)
-        t = logits.dtype.type(min(max(self.temperature, info.tiny), info.max))
+        t = logits.dtype.type(min(max(self.temperature, float(info.tiny)), float(info.max)))
         with np.errstate(over="ignore"):
             if logits.ndim == 1:
                 return np.asarray(logits / t)
