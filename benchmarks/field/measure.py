@@ -162,7 +162,7 @@ def measure_shape(
     times[FLOOR] = []
     for number in range(rounds):
         for name, each in times.items():
-            if number == 0 or each[0]["wall"] < slow / rounds:
+            if number < 2 or min(t["wall"] for t in each) < slow / rounds:  # one of them may have compiled something
                 worker, what = (floor, FLOOR) if name == FLOOR else (workers[name], task)
                 answer = ask(worker, file, do="time", task=what)
                 if "error" in answer:
