@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from calibrant.interval import LimitedMean, Moments, moments_of
+from calibrant.interval import LimitedMean, Moments, cluster_mean, moments_of
 from calibrant.kernels.logits import log_probabilities, two_columns
 from calibrant.predictions import Predictions
 from calibrant.score.logarithmic import LogScore
@@ -26,6 +27,9 @@ many rows as its square root; with many as one of them."""
 
 SEVERAL_OTHERS = 6
 """Fewer other maps count as so many."""
+
+MARGIN = 0.5
+"""Standard errors of the gain of an average that it must exceed, beside one more row, or the predictions are left alone."""
 
 ONE_ERROR = 0.6827
 """Level of the intervals that decide which maps are as good as the best: one standard error to either side."""
@@ -107,18 +111,28 @@ class Judged:
     def doubted(self, logs: Floats) -> Callable[[Bools | slice], bool]:
         """By some of the rows: are these not shown to be better than the predictions as they are?
 
-        They are shown to be if their gain outlasts one more row with the worst change that is still credible, and one
-        more group as bad as the worst. Predictions that call an outcome impossible cannot be kept.
+        They are shown to be if their gain outlasts half its standard error, one more row with the worst change that is
+        still credible, and one more group as bad as the worst. Predictions that call an outcome impossible cannot be kept.
         """
         if "identity" not in self.held or bool((self._columns() <= np.finfo(np.float64).tiny).any()):
             return lambda used: False  # noqa: ARG005
-        mine = self._scored(logs, check_score("log"))
-        change, worst = self._mass() * (mine.values - self.plain), 0.0
+        mine, groups = self._scored(logs, check_score("log")), self.rows.groups
+        change, mass, worst = mine.values - self.plain, self._mass(), 0.0
         if few(self.rows):
             worst = _worst(mine.blended(self.scored["identity"], 1.0, -1.0))
-        if self.rows.groups is not None:
-            worst = max(worst, float(np.bincount(np.unique(self.rows.groups, return_inverse=True)[1], change).max()))
-        return lambda used: float(change[used].sum()) + worst >= 0
+        if groups is not None:
+            worst = max(worst, float(np.bincount(np.unique(groups, return_inverse=True)[1], mass * change).max()))
+
+        def decide(used: Bools | slice) -> bool:
+            total = float(mass[used].sum())
+            if groups is None:
+                squares = None if self.rows.squares is None else self.rows.squares[used]
+                found: Any = moments_of(change[used], mass[used], squares)
+            else:
+                found = cluster_mean(change[used], mass[used], groups[used])
+            return total * (found.mean + MARGIN * (found.error or 0.0)) + worst >= 0
+
+        return decide
 
     def measured(self, logs: Floats) -> tuple[LimitedMean | Moments, LimitedMean | Moments]:
         """The mean score and its change from the predictions as they are."""
