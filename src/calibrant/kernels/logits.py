@@ -47,10 +47,15 @@ def row_maxima(values: Array) -> Array:
 
 
 def sigmoid(logits: Array) -> Array:
-    """1/(1+e^−z), written with e^−|z| so that neither tail overflows."""
-    small = np.exp(-np.abs(logits))
-    result: Array = np.where(logits >= 0, 1, small) / (1 + small)
-    return result
+    """1/(1+e^−z), written with e^−|z| where e^−z would overflow."""
+    if not isinstance(logits, np.ndarray) or not logits.size or logits.min() < -np.finfo(logits.dtype).maxexp / 2:
+        small = np.exp(-np.abs(logits))
+        result: Array = np.where(logits >= 0, 1, small) / (1 + small)
+        return result
+    result = np.negative(logits)  # e^−z does not overflow
+    np.exp(result, out=result)
+    result += 1
+    return np.reciprocal(result, out=result)
 
 
 def softplus(logits: Array) -> tuple[Array, Array]:
@@ -68,9 +73,16 @@ def log_probabilities(logits: Array) -> Array:
 
 
 def log_odds(probs: Array) -> Array:
-    """ln p − ln(1−p): −∞ at 0 and +∞ at 1."""
+    """ln p − ln(1−p): −∞ at 0 and +∞ at 1.
+
+    Where 1 − p is rounded, ln p is so large that ln(1 − p) loses nothing that would show.
+    """
     with np.errstate(divide="ignore"):
-        return np.log(probs) - np.log1p(-probs)
+        rest: Array = 1 - probs
+        rest = np.log(rest, out=rest if isinstance(rest, np.ndarray) else None)
+        found: Array = np.log(probs)
+        found -= rest
+    return found
 
 
 def class_log_odds(logits: Array) -> Array:
@@ -107,8 +119,8 @@ def two_columns(one: Array) -> Array:
 
 def clipped(values: Array, low: Any, high: Any) -> Array:
     """`np.clip` of short arrays, in half the time."""
-    found: Array = np.minimum(np.maximum(values, low), high)
-    return found
+    found: Array = np.maximum(values, low)
+    return np.minimum(found, high, out=found if isinstance(found, np.ndarray) else None)
 
 
 def inside(probs: Array, dtype: Any = None) -> Array:

@@ -148,7 +148,9 @@ class LogOddsMap(BinaryMap):
     def of_log_odds(self, z: Floats) -> Floats:
         """The polynomial in z, through the sigmoid."""
         finite = clipped(z, -self.limit, self.limit)
-        return sigmoid(self.intercept + finite * (self.slope + finite * self.square))
+        finite *= self.slope + finite * self.square if self.square else self.slope
+        finite += self.intercept
+        return sigmoid(finite)
 
 
 def _mean_loss(pooled: Pooled, log_odds: Floats) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.kernels.logits import log_probabilities
 from calibrant.kernels.sums import device_scores
-from calibrant.kernels.sums.score_rows import label_surprises, surprises
+from calibrant.kernels.sums.score_rows import label_surprises, surprises, surprises_in_numpy
 from calibrant.methods import method
 from calibrant.options import checked
 from calibrant.predictions import Predictions
@@ -18,9 +18,6 @@ from calibrant.score.passes import Quick
 from calibrant.score.possible import DOUBT
 from calibrant.score.score import Score, passing_on
 from calibrant.types import Array, Floats
-
-NEAR_ZERO = 1 / 64
-"""Below this 1 − p has lost digits that ln(1−p) needs, and log1p, which is slower, takes its place."""
 
 NEAR = 0.95
 """Share of a score from which another one is near it: cells of scores are narrower, and so is rounding."""
@@ -69,17 +66,11 @@ class LogScore(Score):
 
     def of_event(self, probs: Array, outcomes: Array) -> Floats:
         """−ln p or −ln(1−p)."""
-        p = probs.astype(np.float64, copy=False)
         if outcomes.dtype != np.uint8:
-            return super().of_event(p, outcomes)
-        occurred = outcomes.view(np.bool_)
-        surprise: Floats = np.where(occurred, p, 1 - p)
-        with np.errstate(divide="ignore"):
-            np.log(surprise, surprise)
-        small = np.flatnonzero(np.less(p, NEAR_ZERO) > occurred)
-        if len(small):
-            surprise[small] = np.log1p(-p[small])
-        return np.subtract(0.0, surprise, surprise)  # −0 is 0
+            return super().of_event(probs.astype(np.float64, copy=False), outcomes)
+        surprise = np.empty(len(probs))
+        surprises_in_numpy(probs, outcomes, surprise)
+        return surprise
 
     def expected(self, probs: Array, truth: Array) -> Floats:
         """−Σ_k q_k ln p_k, with 0·ln 0 = 0."""

@@ -21,8 +21,8 @@ from calibrant.kernels.logits import row_blocks
 from calibrant.kernels.rows.blocks import added_over_blocks
 from calibrant.types import Array, Floats, Indices
 
-CHUNK = 1 << 15
-"""Rows a NumPy pass handles at a time, so that its temporaries stay in cache."""
+CHUNK = 1 << 14
+"""Rows a NumPy pass handles at a time: its temporary arrays stay in cache, and need no memory from the system."""
 
 FEW_BINS = 64
 """Bins up to which guarded thresholds are kept for the next call."""
@@ -99,13 +99,18 @@ def rounded_down(edges: Floats, dtype: Any) -> Array:
 
 def index_sums(index: Indices, probs: Array, outcomes: Array, weights: Array | None, n_bins: int) -> Floats:
     """Sums in the bins that `index` names."""
-    p = probs.astype(np.float64, copy=False)
+    p, sums = probs.astype(np.float64, copy=False), np.empty((n_bins, 4))
+    if weights is None and outcomes.dtype == np.uint8:  # rows and hits in one pass
+        both = np.bincount(2 * index + outcomes, minlength=2 * n_bins)
+        sums[:, 0], sums[:, 3] = both[::2] + both[1::2], both[1::2]
+        sums[:, 1] = np.bincount(index, p, minlength=n_bins)
+        sums[:, 2] = np.bincount(index, p * p, minlength=n_bins)
+        return sums
     if weights is None:
         columns: list[Array | None] = [None, p, p * p, outcomes]
     else:
         wp = weights * p
         columns = [weights, wp, wp * p, weights * outcomes]
-    sums = np.empty((n_bins, 4))
     for k, column in enumerate(columns):
         sums[:, k] = np.bincount(index, column, minlength=n_bins)
     return sums
