@@ -12,7 +12,10 @@ import calibrant as cal
 import strategies as some
 from calibrant import InputError, MapError, Predictions, Temperature
 from calibrant.kernels.fit.monotone_logits import Coefficients, SortedRows, log_loss, places, top_odds
+from calibrant.kernels.logits import probabilities
 from calibrant.maps import CalibrationMap, OrderPreserving, OrderPreservingMap
+from calibrant.maps.calibration_map import Recipe
+from calibrant.maps.folds import Folds, in_folds, others_of
 from calibrant.maps.order_preserving import KINDS, penalised, quantiles
 from tolerances import OPTIMISER, ROUNDING
 
@@ -369,3 +372,33 @@ DAMAGED = {
 def test_damaged_maps_are_refused(case):
     with pytest.raises(MapError, match=case[1]):
         OrderPreservingMap((0, 1, 2), False, **case[0])
+
+
+@kinds
+@pytest.mark.parametrize("counted", [False, True])
+def test_all_folds_at_once_are_the_maps_of_the_other_rows(kind, counted, rng):
+    labels, z = bent(rng, 300, 4)
+    given = Predictions.from_logits(labels, z, counts=rng.integers(1, 4, 300) if counted else None)
+    recipe, (rows, masks) = OrderPreserving(kind), in_folds(given, 5)
+    folded, fitted = Folds(given, rows, masks, others_of(rows, masks)), recipe.fit(given)
+    at_once, one_by_one = recipe.held_out(folded, fitted), Recipe.held_out(recipe, folded, fitted)
+    weight = np.ones(len(rows.labels)) if rows.weights is None else rows.weights
+    change = np.log(at_once / one_by_one)[np.arange(len(weight)), rows.labels]
+    assert abs(weight @ change) < 0.3  # nats of all rows: cuts and knots are not quite the same
+    assert np.abs(at_once - one_by_one).mean() < 0.002
+    assert np.allclose(at_once.sum(axis=1), 1)
+
+
+def test_many_rows_and_predictions_of_zero_are_left_to_one_fit_a_fold(rng, monkeypatch):
+    labels, z = bent(rng, 60, 3)
+    probs = probabilities(z)
+    recipe, wrong = OrderPreserving("diagonal"), pytest.fail
+    monkeypatch.setattr("calibrant.kernels.fit.monotone_logits.Held", wrong)
+    zero = probs.copy()
+    zero[0] = 0.0, 0.5, 0.5
+    for said, most in ((zero, 1 << 24), (probs, 100)):
+        monkeypatch.setattr("calibrant.maps.order_preserving.MOST_DESIGN", most)
+        given = Predictions(np.maximum(labels, 1), said)
+        rows, masks = in_folds(given, 5)
+        found = recipe.held_out(Folds(given, rows, masks, others_of(rows, masks)), recipe.fit(given))
+        assert found.shape == probs.shape

@@ -13,6 +13,7 @@ from calibrant.kernels.fit.monotone_logits import Coefficients, SortedRows
 from calibrant.kernels.logits import inside, row_blocks, sigmoid, two_columns
 from calibrant.kernels.rows.keep_order import keep_order
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, fitted_once, map_recipe, map_record
+from calibrant.maps.folds import Folds, refuse_bound
 from calibrant.maps.log_space import normalised_columns, reading_of_zero, soft_shares
 from calibrant.maps.temperature import Temperature
 from calibrant.predictions import Predictions
@@ -29,6 +30,9 @@ ODDS = (0.05, 0.35, 0.65, 0.95)
 
 LEAST = 1e-3
 """No slope or rate falls below this part of its start, so that every gap stays open."""
+
+MOST_DESIGN = 1 << 24
+"""Rows times classes times parameters up to which the maps without each fold are found from one design."""
 
 ENOUGH = 10
 """Rows per parameter below which there is a warning."""
@@ -86,6 +90,29 @@ class OrderPreserving(Recipe["OrderPreservingMap"]):
     def fit_near(self, predictions: Predictions, near: Any) -> OrderPreservingMap:
         """From known slopes and rates."""
         return self._fitted(predictions, near)
+
+    def held_out(self, folded: Folds, fitted: Any) -> Floats:
+        """All folds by one design, with the cuts and knots of all rows, where it fits into memory."""
+        rows, coefficients = folded.rows, fitted.coefficients
+        plain = not rows.is_binary and (rows.logits is not None or bool(rows.probs.all()))
+        if not folded.crossed or not plain or rows.outputs.size * coefficients.flat().size > MOST_DESIGN:
+            return Recipe.held_out(self, folded, fitted)
+        logs = normalised_columns(rows.outputs, fitted.zero, rows.logits is not None)
+        order = np.argsort(-logs, axis=1, kind="stable")
+        ranked = SortedRows(np.take_along_axis(logs, order, axis=1), order, fitted.cuts, fitted.knots)
+        shares = np.take_along_axis(class_shares(rows), order, axis=1)
+        weights = np.ones(len(logs)) if rows.weights is None else rows.weights
+        held = kernel.Held(ranked, shares, weights, folded.index, coefficients)
+        found = np.empty(logs.shape)
+        for f, (mask, others) in enumerate(zip(folded.masks, folded.others, strict=True)):
+            start = fitted_once(Temperature(), others)
+            if folded.strict:
+                refuse_bound(start)
+            unit = self._start(ranked, 1 / start.temperature).flat()
+            some, new = held.answers(f, held.without(f, unit, LEAST, self.penalty / float(weights[~mask].sum())))
+            found[some[:, None], order[some]] = new
+            folded.step()
+        return found
 
     def _fitted(self, predictions: Predictions, near: OrderPreservingMap | None) -> OrderPreservingMap:
         zero, cautions = reading_of_zero(predictions, always=True)

@@ -13,12 +13,15 @@ z is linear in all slopes and rates, so the log loss is convex in them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.fit.lbfgs import Smooth
+from calibrant.kernels.fit.lbfgs import NEARLY, Smooth
 from calibrant.kernels.logits import BLOCK
 from calibrant.kernels.rows.blocks import added_over_blocks
 from calibrant.types import Floats, Indices
@@ -175,6 +178,83 @@ def at_cuts(cuts: Floats, slopes: Floats) -> Floats:
     """f at the cut that each piece is measured from; 0 at the first cut."""
     rises = np.cumsum(slopes[1:-1] * np.diff(cuts)) if len(cuts) else np.zeros(0)
     return np.concatenate([np.zeros(min(2, len(slopes))), rises])
+
+
+def design(rows: SortedRows, shapes: Coefficients) -> Floats:
+    """∂z/∂coefficient, `(n, K, coefficients)`."""
+    units = np.eye(shapes.flat().size)
+    return np.stack([rows.heights(shapes.like(unit)) for unit in units], axis=2)
+
+
+class Held:
+    """Rows in folds: what is best without one of them is near what is best of all rows.
+
+    Values, slopes and curvatures there are sums over folds, from one pass; a step or two more need one pass each.
+    """
+
+    def __init__(self, rows: SortedRows, shares: Floats, weights: Floats, fold: Indices, near: Coefficients) -> None:
+        order, units = np.argsort(fold, kind="stable"), np.eye(near.flat().size)
+        sorted_rows = SortedRows(rows.logs[order], rows.order[order], rows.cuts, rows.knots)
+        self.design = np.stack([sorted_rows.heights(near.like(unit)) for unit in units], axis=2)
+        """∂z/∂coefficient, `(n, K, coefficients)`"""
+        self.order, self.shares, self.weights, self.near = order, shares[order], weights[order], near.flat()
+        ends = np.searchsorted(fold[order], np.arange(fold.max() + 2))
+        self.parts = [slice(*pair) for pair in pairwise(ends.tolist())]
+        self.first = [self._sums(part, self.near) for part in self.parts]
+        self.curvature = [self._curvature(part, q) for part, (*_, q) in zip(self.parts, self.first, strict=True)]
+
+    def without(self, f: int, unit: Floats, least: float, penalty: float) -> Floats:
+        """The coefficients without a fold, penalised as in a fit: steps of one curvature, above a least value."""
+        others = [g for g in range(len(self.parts)) if g != f]
+        total = sum(float(self.weights[self.parts[g]].sum()) for g in others)
+        curvature = sum(self.curvature[g] for g in others) / total * np.outer(unit, unit)
+        curvature[np.diag_indices_from(curvature)] += 2 * penalty
+
+        def penalised(at: Floats, sums: Iterable[tuple[float, Floats, Any]]) -> tuple[float, Floats]:
+            value, slope = (sum(each) / total for each in zip(*(some[:2] for some in sums), strict=True))
+            off = at - 1
+            return value + penalty * float(off @ off), slope * unit + 2 * penalty * off
+
+        at = np.maximum(self.near / unit, least)
+        value, slope = penalised(at, [self.first[g] for g in others])
+        for _ in range(STEPS):
+            free, new = (at > least) | (slope < 0), at.copy()
+            new[free] -= np.linalg.solve(curvature[np.ix_(free, free)], slope[free])
+            new = np.maximum(new, least)
+            found = penalised(new, [self._sums(self.parts[g], new * unit) for g in others])
+            if not found[0] < value:
+                break
+            gained, at, (value, slope) = value - found[0], new, found
+            if gained <= NEARLY * value:
+                break
+        return at * unit
+
+    def answers(self, f: int, coefficients: Floats) -> tuple[Indices, Floats]:
+        """Which rows a fold has, and the softmax of their new heights."""
+        e = np.exp(self.design[self.parts[f]] @ coefficients)
+        return self.order[self.parts[f]], e / e.sum(axis=1, keepdims=True)
+
+    def _sums(self, part: slice, coefficients: Floats) -> tuple[float, Floats, Floats]:
+        """Σ w·loss and its slopes over some rows, and their predicted shares."""
+        z, t, w = self.design[part], self.shares[part], self.weights[part]
+        heights = z @ coefficients  # the top of each row is 0
+        q = np.exp(heights)
+        size = q.sum(axis=1)
+        q /= size[:, None]
+        loss = float(w @ (np.log(size) - np.einsum("ij,ij->i", t, heights)))
+        return loss, ((q - t) * w[:, None]).ravel() @ z.reshape(-1, len(coefficients)), q
+
+    def _curvature(self, part: slice, q: Floats) -> Floats:
+        """Σ w Zᵀ(diag(q) − q qᵀ)Z over some rows."""
+        z, w = self.design[part], self.weights[part]
+        own = z - np.matmul(q[:, None], z)
+        own *= np.sqrt(w[:, None] * q)[:, :, None]
+        flat = own.reshape(-1, z.shape[2])
+        return np.asarray(flat.T @ flat)
+
+
+STEPS = 2
+"""Steps of a search without a fold."""
 
 
 def log_loss(rows: SortedRows, shares: Floats, weights: Floats | None, shapes: Coefficients) -> Smooth:
