@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from calibrant.kernels.interpolation import interpolated
 from calibrant.kernels.logits import clipped, inside, log_odds, probabilities, sigmoid
 from calibrant.kernels.rows.pooling import grouped
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Recipe
@@ -195,7 +196,7 @@ class BentLineMap(BinaryMap):
         return sigmoid(self._at(within) + (z - within))
 
     def _at(self, x: Floats) -> Floats:
-        return np.interp(x, self.knots, self.heights)
+        return interpolated(x, self.knots, self.heights)
 
 
 def line_doubts(x: Floats, hits: float, total: float, limit: float) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from calibrant.kernels.interpolation import interpolated
 from calibrant.maps.binary import BinaryRecipe, PointwiseMap
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.maps.steps import bounded
@@ -115,4 +116,4 @@ class KnotMap(PointwiseMap):
 
     def at(self, p: Floats) -> Floats:
         """Linear interpolation in the probability."""
-        return np.interp(p, self.x, self.y)
+        return interpolated(p, self.x, self.y)

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant.inputs import check_bandwidth
 from calibrant.kernels.fit.smooth_rate import NARROWEST, rule_of_thumb, smooth_rate
+from calibrant.kernels.interpolation import interpolated
 from calibrant.maps.binary import BinaryRecipe, PointwiseMap, doubts, margin
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.predictions import Predictions
@@ -101,7 +102,7 @@ class KernelDensityMap(PointwiseMap):
 
     def _rate(self, p: Floats) -> Floats:
         if self.bandwidth < NARROWEST:
-            return np.interp(p, self.values, self.hits / self.weight)
+            return interpolated(p, self.values, self.hits / self.weight)
         after = np.searchsorted(self.values, p)
         left, right = self.values[np.maximum(after - 1, 0)], self.values[np.minimum(after, len(self.values) - 1)]
         nearest = np.where(np.abs(p - left) <= np.abs(right - p), left, right)

@@ -8,6 +8,7 @@ import numpy as np
 
 from calibrant.inputs import check_choice, check_count, check_seed, check_tolerance
 from calibrant.kernels.fit.cubic_basis import RUN_OUT, fit_spline, slopes_at
+from calibrant.kernels.interpolation import interpolated
 from calibrant.kernels.rows.pooling import in_order, mass_cuts
 from calibrant.kernels.rows.sorted_folds import FEWER_WITHIN, fewest_within, rows_in_folds
 from calibrant.kernels.sums.stable_sums import inner
@@ -158,4 +159,4 @@ class SplineMap(ShiftMap):
 
     def shift_at(self, p: Floats) -> Floats:
         """g′ at the share of rows up to p."""
-        return slopes_at(np.interp(p, self.scores, self.places), self.values, self.bends)
+        return slopes_at(interpolated(p, self.scores, self.places), self.values, self.bends)
