@@ -34,7 +34,7 @@ CHOSEN_ON = {
     "winequality-red-4", "winequality-white-3-9_vs_5", "winequality-white-3_vs_7",
 }  # fmt: skip
 """The sets on which `auto` was settled: its candidates and weights on the first nine, when to leave the predictions alone
-on all of them."""
+and what piecewise-linear maps weigh a priori on all of them."""
 
 NEVER, CHAMPIONS = "identity", ("auto", "bent")
 LITTLE, NOISE = 1e-3, 2.0

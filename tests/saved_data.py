@@ -69,7 +69,7 @@ def saved_maps() -> Mapping[str, Any]:
         "scaled by bins of bins": lambda: cal.maps.ScalingBinning(method=cal.maps.ScalingBinning()).fit(*event),
         "two classes": lambda: cal.Temperature().fit(event[0], pair),
         "chosen": lambda: cal.Auto(candidates=("identity", "platt"), prefer="simple").fit(*event),
-        "mixture": lambda: cal.Auto(candidates=("beta", "platt")).fit(*event),
+        "mixture": lambda: cal.Auto(candidates=("identity", "platt")).fit(*event),
         "segmented": lambda: cal.maps.Segmented("temperature").fit(*event, segments=np.arange(N) % 2),
         "multicalibration": lambda: cal.maps.Multicalibration("identity", n_bins=2, min_size=2).fit(
             1 - (event[1] > 0.5), event[1], segments=halves

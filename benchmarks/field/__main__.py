@@ -54,7 +54,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--first", nargs="+", metavar="TASK", help="first calls in new processes; all of one event by default"
     )
-    parser.add_argument("--sets", type=int, help="data sets of each world with a known truth; 0 leaves accuracy out")
+    parser.add_argument("--sets", type=int, help="data sets of each world with a known truth; 0 keeps what is recorded")
     parser.add_argument("--seconds", type=float, help="CPU seconds after which a world and call gets no more data sets")
     parser.add_argument("--starts", type=int, help="new processes for the times of import and first number")
     parser.add_argument(
@@ -164,7 +164,9 @@ def main() -> None:
         with processes(environments_of(given), True, PATIENCE) as workers:
             write(found | merged(found["accuracy"], known(given, workers)))
     elif not given.page:
-        record = run(given)
+        before, record = page.latest(), run(given)
+        if before and given.sets == 0:
+            record = merged(before["accuracy"], record)
         write(record)
         history.append(record)
     latest = page.latest()

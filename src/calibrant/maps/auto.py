@@ -41,7 +41,7 @@ FEW = 50
 MANY_CLASSES, MOST_ORDERED = 100, 500_000
 """Classes up to which matrices are tried, and probabilities up to which order-preserving maps are: both take time."""
 
-NO_GAIN = "identity: held-out rows do not show the average of the maps to be better: chance, or one more row, could undo its gain."
+NO_GAIN = "identity: held-out rows do not show the average of the maps to be better, and one more could undo its gain."
 """Why nothing is changed."""
 
 LEVEL = 0.95
@@ -76,13 +76,14 @@ class Auto(Recipe[CalibrationMap]):
 
     Each candidate is fitted on all folds but one and scored on the held-out rows. The
     result is one map: the mean of the candidates' log-probabilities, weighted by
-    exp(−τ·n·(held-out log loss − the best)), τ = ¼ for one event and ½ for several classes.
+    exp(−τ·n·(held-out log loss − the best)), τ = ¼ for one event and ½ for several classes;
+    piecewise-linear maps weigh 1 + n/200 times as much, at most 8 times.
     The loss of a candidate includes one more row with the worst change from the predictions
     that is still credible, so that rows without an error do not speak for a map that is too
     sure. If the gain of the average over the predictions as they are, each fold by what the
-    other folds decide, would not outlast half its standard error and one more such row, they
-    are left exactly as they are (unless they hold a probability of 0). `fit.choice` of the
-    returned map holds the candidates' scores and weights and the reason.
+    other folds decide, would not outlast one more such row, they are left exactly as they
+    are (unless they hold a probability of 0). `fit.choice` of the returned map holds the
+    candidates' scores and weights and the reason.
 
     Parameters
     ----------

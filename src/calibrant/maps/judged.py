@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from calibrant.interval import LimitedMean, Moments, cluster_mean, moments_of
+from calibrant.interval import LimitedMean, Moments, moments_of
 from calibrant.kernels.logits import log_probabilities, two_columns
 from calibrant.predictions import Predictions
 from calibrant.score.logarithmic import LogScore
@@ -25,11 +24,12 @@ DOUBT, DOUBTED_UP_TO = 2.0, 80.0
 """With no rows, the prior of the identity would weigh as much as this power of the number of the other maps; with so
 many rows as its square root; with many as one of them."""
 
+PIECES, PIECES_FROM = 8.0, 200.0
+"""A priori piecewise-linear maps of n rows weigh 1 + n/200 times as much as another map, at most so much: with many rows
+they are nearest to the truth most often, with few hardly more than others."""
+
 SEVERAL_OTHERS = 6
 """Fewer other maps count as so many."""
-
-MARGIN = 0.5
-"""Standard errors of the gain of an average that it must exceed, beside one more row, or the predictions are left alone."""
 
 ONE_ERROR = 0.6827
 """Level of the intervals that decide which maps are as good as the best: one standard error to either side."""
@@ -65,14 +65,18 @@ class Judged:
             self.guards[name] = _worst(mine.blended(base, 1.0, -1.0)) if small and logs is not self.before else 0.0
 
     def weights(self, used: Bools | slice = slice(None)) -> dict[str, float]:
-        """Shares ∝ exp(−τ·(summed loss and the guard) − price) of the candidates, by some of the rows."""
+        """Shares ∝ prior · exp(−τ·(summed loss and the guard) − price) of the candidates, by some of the rows."""
         mass, trust = self._mass()[used], TRUST["one event" if self.rows.is_binary else "several classes"]
         loss = {name: float(mass @ each.values[used]) + self.guards[name] for name, each in self.scored.items()}
         score = {name: -trust * value for name, value in loss.items()}
         price = (
             DOUBT * np.log(max(len(score) - 1, SEVERAL_OTHERS)) * DOUBTED_UP_TO / (DOUBTED_UP_TO + float(mass.sum()))
         )
-        score = {name: value - price * (name != "identity") for name, value in score.items()}
+        extra = np.log(min(PIECES, 1 + float(mass.sum()) / PIECES_FROM))
+        score = {
+            name: value - price * (name != "identity") + extra * (name == "piecewise_linear")
+            for name, value in score.items()
+        }
         best = max(score.values())
         shares = {name: float(np.exp(value - best)) for name, value in score.items()}
         return {name: share / sum(shares.values()) for name, share in shares.items()}
@@ -111,28 +115,18 @@ class Judged:
     def doubted(self, logs: Floats) -> Callable[[Bools | slice], bool]:
         """By some of the rows: are these not shown to be better than the predictions as they are?
 
-        They are shown to be if their gain outlasts half its standard error, one more row with the worst change that is
-        still credible, and one more group as bad as the worst. Predictions that call an outcome impossible cannot be kept.
+        They are shown to be if their gain outlasts one more row with the worst change that is still credible, and one
+        more group as bad as the worst. Predictions that call an outcome impossible cannot be kept.
         """
         if "identity" not in self.held or bool((self._columns() <= np.finfo(np.float64).tiny).any()):
             return lambda used: False  # noqa: ARG005
-        mine, groups = self._scored(logs, check_score("log")), self.rows.groups
-        change, mass, worst = mine.values - self.plain, self._mass(), 0.0
+        mine = self._scored(logs, check_score("log"))
+        change, worst = self._mass() * (mine.values - self.plain), 0.0
         if few(self.rows):
             worst = _worst(mine.blended(self.scored["identity"], 1.0, -1.0))
-        if groups is not None:
-            worst = max(worst, float(np.bincount(np.unique(groups, return_inverse=True)[1], mass * change).max()))
-
-        def decide(used: Bools | slice) -> bool:
-            total = float(mass[used].sum())
-            if groups is None:
-                squares = None if self.rows.squares is None else self.rows.squares[used]
-                found: Any = moments_of(change[used], mass[used], squares)
-            else:
-                found = cluster_mean(change[used], mass[used], groups[used])
-            return total * (found.mean + MARGIN * (found.error or 0.0)) + worst >= 0
-
-        return decide
+        if self.rows.groups is not None:
+            worst = max(worst, float(np.bincount(np.unique(self.rows.groups, return_inverse=True)[1], change).max()))
+        return lambda used: float(change[used].sum()) + worst >= 0
 
     def measured(self, logs: Floats) -> tuple[LimitedMean | Moments, LimitedMean | Moments]:
         """The mean score and its change from the predictions as they are."""
