@@ -10,7 +10,7 @@ FIXED = (
     "neither of which the other has"
 )
 TAILS = (
-    "exact in both tails: ln p and ln(1 − p) apart, a σ that cannot overflow, results kept off 0 and 1; the other clips the "
+    "exact in both tails: ln p and ln(1 − p) apart, a σ that is checked for overflow, results kept off 0 and 1; the other clips the "
     "probabilities and has fewer passes"
 )
 NEWTON = "Newton's method to the optimum in double precision, each step several passes over the rows; the other's optimiser stops earlier"
@@ -20,14 +20,8 @@ ORDER = (
 RANGE = "one search per row as in the other package, after a check that all probabilities lie between 0 and 1"
 DOUBLE = "computes in double precision, the other in the single precision of the logits"
 STEPS = "second-order steps in double precision to the optimum; the other makes stochastic passes until a relative gap of 10⁻⁵"
-TIES = (
-    "checks the rows, and pools ties, so that their order does not matter; in runs up to commit 498999c the course of the sum, "
-    "for a plot, and its variance were a part of the call too"
-)
-COLUMNS = (
-    "copies and checks labels, means and variances first; in runs up to commit 498999c the interval was a part of the call too, by "
-    "the labels that each forecast holds possible"
-)
+TIES = "checks the rows, and pools ties, so that their order does not matter"
+COLUMNS = "copies and checks labels, means and variances first"
 REASONS: dict[tuple[str, str], str] = {
     ("ece", "few"): FIXED,
     ("brier", "few"): FIXED,
