@@ -57,3 +57,21 @@ def test_the_size_of_blocks_does_not_matter(monkeypatch, rng, block):
 
 def test_an_event_becomes_two_columns():
     assert kernel.two_columns(np.array([0.25, 1])).tolist() == [[0.75, 0.25], [0, 1]]
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 32, 33, 50])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_column_by_column_are_those_of_numpy(rng, k, dtype):
+    x = rng.normal(size=(20, k)).astype(dtype)
+    assert np.array_equal(kernel.row_maxima(x), x.max(axis=1, keepdims=True))
+    close = {"rtol": 0, "atol": 100 * np.finfo(dtype).eps}
+    np.testing.assert_allclose(kernel.row_sums(x), x.sum(axis=1, keepdims=True), **close)
+    assert kernel.row_sums(x).dtype == dtype
+    wide = kernel.row_sums(x, np.float64)
+    assert wide.dtype == np.float64
+    np.testing.assert_allclose(wide, x.astype(np.float64).sum(axis=1, keepdims=True), rtol=0, atol=1e-13)
+    np.testing.assert_allclose(kernel.running_sums(x.copy()), x.cumsum(axis=1), **close)
+
+
+def test_rows_without_columns_add_up_to_0():
+    assert kernel.row_sums(np.empty((3, 0))).tolist() == [[0.0]] * 3

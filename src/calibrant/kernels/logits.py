@@ -27,12 +27,12 @@ def probabilities(logits: Array) -> Array:
         z = logits[rows]
         with np.errstate(over="ignore"):  # −∞ is as good as far below
             np.exp(z - row_maxima(z), out=out[rows])
-        out[rows] /= out[rows].sum(axis=1, keepdims=True)
+        out[rows] /= row_sums(out[rows])
     return out
 
 
 FEW_COLUMNS = 32
-"""Up to here the largest of each row is found column by column: NumPy begins anew with every row."""
+"""Up to here rows are searched and added up column by column: NumPy begins anew with every row."""
 
 
 def row_maxima(values: Array) -> Array:
@@ -44,6 +44,26 @@ def row_maxima(values: Array) -> Array:
     for column in values.T[1:]:
         np.maximum(most, column, out=most)
     return most[:, None]
+
+
+def row_sums(values: Array, dtype: Any = None) -> Array:
+    """The sum of each row, `(n, 1)`, in the precision of the values or in the given one."""
+    if not 0 < values.shape[1] <= FEW_COLUMNS:
+        total: Array = values.sum(axis=1, keepdims=True, dtype=dtype)
+        return total
+    total = values[:, 0].astype(dtype or values.dtype)
+    for column in values.T[1:]:
+        total += column
+    return total[:, None]
+
+
+def running_sums(values: Array) -> Array:
+    """Sums along each row, in place."""
+    if values.shape[1] > FEW_COLUMNS:
+        return np.cumsum(values, axis=1, out=values)
+    for j in range(1, values.shape[1]):
+        values[:, j] += values[:, j - 1]
+    return values
 
 
 def sigmoid(logits: Array) -> Array:
@@ -68,7 +88,7 @@ def log_probabilities(logits: Array) -> Array:
     """log softmax, `(n, K)`."""
     with np.errstate(over="ignore"):
         z = np.maximum(logits - row_maxima(logits), -np.finfo(logits.dtype).max)
-    z -= np.log(np.exp(z).sum(axis=1, keepdims=True))
+    z -= np.log(row_sums(np.exp(z)))
     return z
 
 
@@ -91,13 +111,13 @@ def class_log_odds(logits: Array) -> Array:
     z_k − ln Σ_(j≠k) e^(z_j), without cancellation.
     """
     rows, top = np.arange(len(logits)), logits.argmax(axis=1)
-    below = logits - logits.max(axis=1, keepdims=True)
+    below = logits - row_maxima(logits)
     odds: Array = np.exp(below)
     odds[rows, top] = 0.0
-    odds = below - np.log1p(odds.sum(axis=1, keepdims=True) - odds)
+    odds = below - np.log1p(row_sums(odds) - odds)
     below[rows, top] = -np.inf
-    second = below.max(axis=1, keepdims=True)
-    odds[rows, top] = -second[:, 0] - np.log(np.exp(below - second).sum(axis=1))
+    second = row_maxima(below)
+    odds[rows, top] = -second[:, 0] - np.log(row_sums(np.exp(below - second))[:, 0])
     return odds
 
 

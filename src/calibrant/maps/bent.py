@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from calibrant.kernels.logits import inside, two_columns
+from calibrant.kernels.logits import inside, row_sums, two_columns
 from calibrant.maps.binary import BentLineMap
 from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, fitted_once, map_recipe, map_record
 from calibrant.maps.folds import Folds
@@ -133,5 +133,5 @@ class BentMap(CalibrationMap):
         """The first map, the bend, then divided by the sum."""
         q = _columns(self.base, predictions, are_logits)
         g = self.bend.recalibrated(q.ravel(), are_logits=False).reshape(q.shape)
-        new = g / g.sum(axis=1, keepdims=True)
+        new = g / row_sums(g)
         return inside(new[:, 1] if predictions.ndim == 1 else new, predictions.dtype)

@@ -140,8 +140,9 @@ def table_of(predictions: Predictions, belief: Belief) -> GaussianProcessTable:
     """The posterior mean as a map."""
     found = belief.found
     share = found.share(OPEN)
+    used = np.flatnonzero(share > NEGLIGIBLE)
     centre = share @ found.mean  # mean and standard deviation of the log-odds over all priors
-    spread = np.sqrt(share @ (found.variance() + (found.mean - centre) ** 2))
+    spread = np.sqrt(share[used] @ (found.variance(used) + (found.mean[used] - centre) ** 2))
     line = belief.places, _mean_log_odds(found, found.share(STRAIGHT)), belief.limit
     fit = Fit(predictions.n, cautions=belief.cautions)
     return GaussianProcessTable(predictions.classes, True, fit, *line, centre, spread, belief.support)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from calibrant.kernels.logits import inside, probabilities
+from calibrant.kernels.logits import inside, probabilities, row_sums
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
 from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, map_record
 from calibrant.predictions import MultilabelPredictions, Predictions, as_predictions
@@ -84,7 +84,7 @@ class OneVsRestMap(_EachClassMap):
         columns = [m.from_probs(probs[:, k].astype(np.float64)) for k, m in enumerate(self.maps)]
         found = np.stack(columns, axis=1)
         found[~found.any(axis=1)] = 1.0  # all classes have probability 0: nothing is known
-        return inside(found / found.sum(axis=1, keepdims=True), probs.dtype)
+        return inside(found / row_sums(found), probs.dtype)
 
 
 @map_record

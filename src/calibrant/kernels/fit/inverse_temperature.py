@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.logits import row_blocks
+from calibrant.kernels.logits import row_blocks, row_maxima, row_sums
 from calibrant.kernels.rows.blocks import added_over_blocks
 from calibrant.types import Array, Floats
 
@@ -41,10 +41,9 @@ def _block_slopes(logits: Array, gaps: Floats, weights: Array | None, beta: Any,
     for inner in row_blocks(rows.stop - rows.start, logits.shape[1]):
         at = slice(rows.start + inner.start, rows.start + inner.stop)
         z = logits[at]
-        top = z.max(axis=1, keepdims=True)
-        below = z - top
+        below = z - row_maxima(z)
         share = np.exp(beta * below)
-        size = share.sum(axis=1, dtype=np.float64)
+        size = row_sums(share, np.float64)[:, 0]
         mean = np.einsum("ij,ij->i", share, below).astype(np.float64) / size
         share *= below
         square = np.einsum("ij,ij->i", share, below).astype(np.float64) / size

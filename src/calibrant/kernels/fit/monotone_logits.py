@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.fit.lbfgs import NEARLY, Smooth
-from calibrant.kernels.logits import BLOCK
+from calibrant.kernels.logits import BLOCK, row_sums, running_sums
 from calibrant.kernels.rows.blocks import added_over_blocks
 from calibrant.types import Floats, Indices
 
@@ -117,7 +117,7 @@ class SortedRows:
         if c.rates.size or len(c.above):
             moved = self.factors(c)
             moved *= self.gaps
-            z[:, 1:] -= np.cumsum(moved, axis=1, out=moved)
+            z[:, 1:] -= running_sums(moved)
         return z
 
     def factors(self, c: Coefficients) -> Floats:
@@ -135,12 +135,12 @@ class SortedRows:
 
     def pull(self, r: Floats, c: Coefficients) -> Coefficients:
         """Σ r_ij ∂z_ij by every coefficient, for r whose rows sum to 0."""
-        gap = -np.cumsum(r[:, :0:-1], axis=1)[:, ::-1] * self.gaps
+        gap = -running_sums(r[:, :0:-1].copy())[:, ::-1] * self.gaps
         rates = np.zeros_like(c.rates)
         if c.rates.size:
             left, right, share = self.between
             for at in range(len(rates)):
-                mine = gap[:, self.place == at].sum(axis=1)
+                mine = row_sums(gap[:, self.place == at])[:, 0]
                 rates[at] = summed(left, mine * (1 - share), len(self.knots))
                 rates[at] += summed(right, mine * share, len(self.knots))
         above, below = np.zeros_like(c.above), np.zeros_like(c.below)
@@ -171,7 +171,7 @@ def places(n_classes: int) -> Indices:
 def top_odds(logs: Floats) -> Floats:
     """Log-odds of the first entry of sorted rows, without overflow however confident the row is."""
     below = logs[:, 1:] - logs[:, 1:2]
-    return logs[:, 0] - logs[:, 1] - np.log(np.exp(below).sum(axis=1))
+    return logs[:, 0] - logs[:, 1] - np.log(row_sums(np.exp(below))[:, 0])
 
 
 def at_cuts(cuts: Floats, slopes: Floats) -> Floats:
@@ -232,16 +232,16 @@ class Held:
     def answers(self, f: int, coefficients: Floats) -> tuple[Indices, Floats]:
         """Which rows a fold has, and the softmax of their new heights."""
         e = np.exp(self.design[self.parts[f]] @ coefficients)
-        return self.order[self.parts[f]], e / e.sum(axis=1, keepdims=True)
+        return self.order[self.parts[f]], e / row_sums(e)
 
     def _sums(self, part: slice, coefficients: Floats) -> tuple[float, Floats, Floats]:
         """Σ w·loss and its slopes over some rows, and their predicted shares."""
         z, t, w = self.design[part], self.shares[part], self.weights[part]
         heights = z @ coefficients  # the top of each row is 0
         q = np.exp(heights)
-        size = q.sum(axis=1)
-        q /= size[:, None]
-        loss = float(w @ (np.log(size) - np.einsum("ij,ij->i", t, heights)))
+        size = row_sums(q)
+        q /= size
+        loss = float(w @ (np.log(size[:, 0]) - np.einsum("ij,ij->i", t, heights)))
         return loss, ((q - t) * w[:, None]).ravel() @ z.reshape(-1, len(coefficients)), q
 
     def _curvature(self, part: slice, q: Floats) -> Floats:
@@ -285,10 +285,10 @@ def block_loss(rows: SortedRows, shares: Floats, weight: Floats, c: Coefficients
     """Σ w (ln Σ e^z − Σ t z), followed by its slopes."""
     z = rows.heights(c)
     e = np.exp(z)
-    size = e.sum(axis=1)
+    size = row_sums(e)
     chosen = np.einsum("ij,ij->i", shares, z)
-    r = np.divide(e, size[:, None], out=e)
+    r = np.divide(e, size, out=e)
     r -= shares
     r *= weight[:, None]
-    loss = np.einsum("i,i->", weight, np.log(size) - chosen)
+    loss = np.einsum("i,i->", weight, np.log(size[:, 0]) - chosen)
     return np.concatenate([[loss], rows.pull(r, c).flat()])

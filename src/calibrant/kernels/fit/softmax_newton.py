@@ -37,8 +37,19 @@ def worth_newton(n: int, n_parameters: int) -> bool:
     return n * n_parameters**2 <= MOST_WORK
 
 
-def least(passed: Passed, x: Floats, weights: Floats, diagonal: bool, ridge: Floats, start: Floats) -> Least | None:
-    """The least value of a convex function, its curvature that of the loss and twice the ridge; None if it is not found."""
+def least(
+    passed: Passed,
+    x: Floats,
+    weights: Floats,
+    diagonal: bool,
+    ridge: Floats,
+    start: Floats,
+    gain: float | None = None,
+) -> Least | None:
+    """The least value of a convex function, its curvature that of the loss and twice the ridge; None if it is not found.
+
+    A step that promised less than the share `gain` of the value, where given, is the last.
+    """
     ones = np.ones((len(x), 1))
     features = np.stack([x, np.ones_like(x)], axis=2) if diagonal else np.concatenate([x, ones], axis=1)[:, None]
     at, (value, slope, share) = start, passed(start)
@@ -58,6 +69,8 @@ def least(passed: Passed, x: Floats, weights: Floats, diagonal: bool, ridge: Flo
         else:  # rounding, or no descent
             return Least(at, value, True) if np.abs(slope).max() < LEVEL else None
         at, (value, slope, share) = new, found
+        if gain is not None and promised <= gain * abs(value):
+            return Least(at, value, True)
     return None
 
 

@@ -22,7 +22,7 @@ from calibrant.kernels.fit.few_rows import FewRows
 from calibrant.kernels.fit.lbfgs import least, one_blas_thread
 from calibrant.kernels.fit.softmax_newton import least as newton_least
 from calibrant.kernels.fit.softmax_newton import worth_newton
-from calibrant.kernels.logits import probabilities
+from calibrant.kernels.logits import probabilities, row_maxima, row_sums
 from calibrant.types import Array, Floats
 
 SMALL_SLOPE = 1e-9
@@ -149,7 +149,7 @@ def fit(
         return _fit_few(data, start, centre, penalty, prior)
     with one_blas_thread(start.packed().size):
         moments, less = _added(data, lambda rows: _moments_and_prior(rows, start, prior))
-        if isinstance(data, Data) and (found := _fit_newton(data, start, centre, penalty, moments, less)):
+        if isinstance(data, Data) and (found := _fit_newton(data, start, centre, penalty, moments, less, gain)):
             return found
         scale = scale or curvature_of(data if isinstance(data, Data) else data.sample, start).scales(penalty)
         origin, one_block = start.packed(), scale.inverse.ndim == 2
@@ -200,7 +200,13 @@ def _fit_few(data: Data, start: Linear, centre: Linear, penalty: Linear, prior: 
 
 
 def _fit_newton(
-    data: Data, start: Linear, centre: Linear, penalty: Linear, moments: Floats, less: Floats | float
+    data: Data,
+    start: Linear,
+    centre: Linear,
+    penalty: Linear,
+    moments: Floats,
+    less: Floats | float,
+    gain: float | None,
 ) -> Found | None:
     """The minimum by Newton's method where parameters are few and all of them are penalised."""
     ridge = penalty.packed()
@@ -214,7 +220,7 @@ def _fit_newton(
         extra, slope = _penalised(here, centre, penalty, less)
         return value + extra, _features_times(data.x, share, start.diagonal) - moments + slope, share
 
-    found = newton_least(passed, data.x, data.weights, start.diagonal, ridge, start.packed())
+    found = newton_least(passed, data.x, data.weights, start.diagonal, ridge, start.packed(), gain)
     if found is None:
         return None
     at = start.like(found.at)
@@ -260,13 +266,13 @@ def _moments_and_prior(data: Data, start: Linear, prior: float) -> tuple[Floats,
 
 def _loss_and_shares(data: Data, at: Linear) -> tuple[float, Floats]:
     scores = at.scores(data.x)
-    scores -= scores.max(axis=1, keepdims=True)
+    scores -= row_maxima(scores)
     soft = data.labels.ndim == 2
     chosen = np.einsum("ij,ij->i", scores, data.labels) if soft else scores[np.arange(len(scores)), data.labels]
     share = np.exp(scores, out=scores)
-    size = share.sum(axis=1)
-    share /= size[:, None]
-    return float(np.dot(data.weights.astype(np.float64, copy=False), np.log(size) - chosen)), share
+    size = row_sums(share)
+    share /= size
+    return float(np.dot(data.weights.astype(np.float64, copy=False), np.log(size[:, 0]) - chosen)), share
 
 
 def moments_of(data: Data, like: Linear) -> Floats:
