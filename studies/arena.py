@@ -26,6 +26,8 @@ from studies.arena_rules import judged, rows
 from studies.frame import Page, table
 
 SIZES = (100, 200, 1000, 5000, 10_000)
+SPLITS, MANY = 4, 1000
+"""From so many calibration rows on, which fewer sets have, each model is judged on so many splits of its rows."""
 
 CHOSEN_ON = {
     "house8L", "pol", "banana", "german", "mammographic", "letter", "contraceptive", "marketing", "digits",
@@ -109,7 +111,12 @@ def versions(python: str) -> str:
 def run(job):
     sizes = (100,) if job.quick else SIZES
     files = outputs(job)
-    cases = {f"{path.stem} {size}": (str(path), size, job.seed) for path in files for size in sizes}
+    cases = {
+        f"{path.stem} {split} {size}": (str(path), size, job.seed + split)
+        for path in files
+        for size in sizes
+        for split in range(SPLITS if size >= MANY else 1)
+    }
     found = job.parts(ours, cases, cores=1)
     skipped = {}
     for python in (each for each in job.data if each.is_file()):
@@ -154,7 +161,7 @@ HOW = f"""Win rate: the share of the other entries beaten, ties counted as half,
 drawing whole data sets. "Behind the best": mean distance from the best entry of each experiment, nats × 10³. "Worse": share of
 experiments in which the log loss exceeds that of no repair: by anything; by more than {LITTLE:g} nats; and by more than {NOISE:g} standard errors
 of the difference, paired over the test rows ("beyond noise"), which a map as good as no repair does in 2 % of experiments.
-Time: median CPU seconds of a fit.
+Time: median CPU seconds of a fit. From {MANY:,} calibration rows on each model is judged on {SPLITS} splits of its rows.
 "Beats it": the share of experiments in which that entry has the lower log loss.
 Probabilities below 2.2e-16 are read as that. An entry that fails in an experiment takes no part in it."""
 
@@ -196,7 +203,9 @@ def standings(some: dict) -> str:
         values[3, [names.index(each) for each in candidates(names)]], axis=0
     )
     time = f"`auto` takes {np.median(longer):.1f} times as long as its slowest candidate in the median experiment."
-    return f"{len(some)} experiments on {len(set(sets))} sets. {time}\n\n" + table(heads, lines)
+    fits = len({" ".join(key.split()[:-2]) for key in some})
+    what = f"{len(some)} experiments on {len(set(sets))} sets, {fits} models of them. {time}"
+    return f"{what}\n\n" + table(heads, lines)
 
 
 def candidates(names: list[str]) -> list[str]:
