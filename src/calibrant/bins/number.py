@@ -80,13 +80,15 @@ def held_out_losses(event: Event, bins: str, n_folds: int, most: int, seed: int)
     starts, r = group_starts(p), p - y
     wr = w * r
     values, (all_n, all_r) = p[starts], _prefixes(starts, w, wr)
-    losses = np.full(most, inner(w, r**2))
+    losses, tried = np.full(most, inner(w, r**2)), range(1, most + 1)
+    widths = [] if bins == "mass" else [width_cuts(values, b) for b in tried]
     for f in range(int(fold.max()) + 1):
         held = fold == f
-        test_n, test_r = _prefixes(starts, w * held, wr * held)
-        train_n, train_r = all_n - test_n, all_r - test_r
-        for b in range(1, most + 1):
-            losses[b - 1] += _fold_loss(values, train_n, train_r, test_n, test_r, b, bins)
+        test = _prefixes(starts, w * held, wr * held)
+        train = [every - own for every, own in zip((all_n, all_r), test, strict=True)]
+        allowance = 1e-12 * train[0][-1]
+        cuts = widths or [mass_cuts(train[0][1:], b, allowance) for b in tried]
+        losses += _fold_losses(np.concatenate(cuts), most, train, test)
     return losses / all_n[-1]
 
 
@@ -96,11 +98,13 @@ def _prefixes(starts: Indices, *columns: Floats) -> list[Floats]:
     return running(*columns) if single else running(*(np.add.reduceat(terms, starts) for terms in columns))
 
 
-def _fold_loss(
-    values: Floats, train_n: Floats, train_r: Floats, test_n: Floats, test_r: Floats, n_bins: int, bins: str
-) -> float:
-    """Σ 2δΣr + δ²n over the bins; a bin without training rows keeps the identity, δ = 0."""
-    cuts = mass_cuts(train_n[1:], n_bins, 1e-12 * train_n[-1]) if bins == "mass" else width_cuts(values, n_bins)
-    n, r = np.diff(train_n[cuts]), np.diff(train_r[cuts])
-    offset = np.divide(-r, n, out=np.zeros_like(r), where=n > 1e-12 * train_n[-1])
-    return float((2 * offset * np.diff(test_r[cuts]) + offset**2 * np.diff(test_n[cuts])).sum())
+def _fold_losses(cuts: Indices, most: int, train: list[Floats], test: list[Floats]) -> Floats:
+    """Σ 2δΣr + δ²n over the bins of each binning, whose cuts follow each other.
+
+    A bin without training rows keeps the identity, δ = 0.
+    """
+    n, r, test_n, test_r = (np.diff(sums[cuts]) for sums in (*train, *test))  # also from one binning to the next: δ = 0
+    offset = np.divide(-r, n, out=np.zeros_like(r), where=n > 1e-12 * train[0][-1])
+    terms = 2 * offset * test_r + offset**2 * test_n
+    sizes = np.arange(2, most + 2)
+    return np.add.reduceat(terms, np.cumsum(sizes) - sizes)
