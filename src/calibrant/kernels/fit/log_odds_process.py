@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -186,10 +186,9 @@ def laplace(
     `w` and `s` are the same for all priors, or one row per prior; so is β where the search begins.
     """
     w, s = (np.broadcast_to(each, features.shape[:2]) for each in (w, s))
-    beta, value = _climb(
+    mean, value = _climb(
         features, z, w, s, np.zeros((len(features), features.shape[2])) if start is None else start, enough
     )
-    mean = z + _times(features, beta)
     mu = sigmoid(mean)
     root = np.linalg.cholesky(_curvature(features, w * mu * (1 - mu)))
     spread = np.linalg.solve(root, features.transpose(0, 2, 1))
@@ -198,27 +197,30 @@ def laplace(
 
 
 def _climb(features: Floats, z: Floats, w: Floats, s: Floats, beta: Floats, enough: float) -> tuple[Floats, Floats]:
-    """β of the largest posterior density for every prior, and its logarithm.
+    """η of the largest posterior density for every prior, and the logarithm of that.
 
-    Newton steps, halved until it rises.
+    Newton steps in β, halved until it rises.
     """
-    value = _log_density(features, beta, z, w, s)
-    left = np.arange(len(features))
+    eta = z + _times(features, beta)
+    value = _log_density(eta, beta, w, s)
+    left: Any = slice(None)  # a view of all priors until the first is found
     for _ in range(MOST_STEPS):
-        phi, b, rows, hits = (each[left] for each in (features, beta, w, s))
-        mu = sigmoid(z + _times(phi, b))
+        phi, b, at, rows, hits = (each[left] for each in (features, beta, eta, w, s))
+        mu = sigmoid(at)
         slope = np.einsum("gmk,gm->gk", phi, hits - rows * mu) - b
         step = np.linalg.solve(_curvature(phi, rows * mu * (1 - mu)), slope[:, :, None])[:, :, 0]
-        new = _log_density(phi, b + step, z, rows, hits)
+        moved = _times(phi, step)
+        new = _log_density(at + moved, b + step, rows, hits)
         while (worse := new < value[left] - ENOUGH).any():
             step[worse] /= 2
-            new[worse] = _log_density(phi[worse], (b + step)[worse], z, rows[worse], hits[worse])
-        gained = new - value[left]
-        beta[left], value[left] = b + step, new
-        left = left[gained > enough * (1 + np.abs(new))]
-        if not len(left):
+            moved[worse] /= 2
+            new[worse] = _log_density((at + moved)[worse], (b + step)[worse], rows[worse], hits[worse])
+        on = new - value[left] > enough * (1 + np.abs(new))
+        beta[left], eta[left], value[left] = b + step, at + moved, new
+        if not on.any():
             break
-    return beta, value
+        left = left if on.all() else np.arange(len(features))[left][on]
+    return eta, value
 
 
 def _times(features: Floats, beta: Floats) -> Floats:
@@ -230,9 +232,13 @@ def _curvature(features: Floats, weight: Floats) -> Floats:
     return np.eye(features.shape[2]) + features.transpose(0, 2, 1) @ (weight[:, :, None] * features)
 
 
-def _log_density(features: Floats, beta: Floats, z: Floats, w: Floats, s: Floats) -> Floats:
-    eta = z + _times(features, beta)
-    return (s * eta - w * np.logaddexp(0.0, eta)).sum(axis=1) - 0.5 * (beta**2).sum(axis=1)
+def _log_density(eta: Floats, beta: Floats, w: Floats, s: Floats) -> Floats:
+    loss = np.abs(eta)
+    np.exp(np.negative(loss, out=loss), out=loss)
+    loss += 1
+    np.log(loss, out=loss)
+    loss += np.maximum(eta, 0)  # ln(1 + e^η)
+    return np.einsum("gm,gm->g", s, eta) - np.einsum("gm,gm->g", w, loss) - 0.5 * np.einsum("gk,gk->g", beta, beta)
 
 
 FARTHEST = 30.0
