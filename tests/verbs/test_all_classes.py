@@ -54,6 +54,24 @@ def test_an_impossible_class_is_at_fault():
     assert 2 in [c for c, p_value in zip(classes.classes, classes.adjusted, strict=True) if p_value <= 0.05]
 
 
+def test_a_class_that_occurred_with_probability_0_is_named_whatever_the_draws_show(rng, monkeypatch):
+    """One outcome among many rows moves no statistic, and may stand in a row that the tests of all classes leave out."""
+    rows = drawn(rng, 300)
+    probs, label = rows.probs.copy(), int(rows.labels[1])
+    probs[1, label] = 0.0
+    probs[1] /= probs[1].sum()
+    refuted = Predictions(rows.labels, probs)
+    for most in (10**6, 400):
+        monkeypatch.setattr(all_classes, "MOST_PROBABILITIES", most)
+        found = cal.diagnose(refuted)
+        assert found.calibrated is False
+        assert found.verdict.startswith("Not calibrated: 1 outcome given probability 0")
+        assert found.test.p_value == 0
+        assert (found.classes.classes[0], found.classes.adjusted[0]) == (label, 0)
+        assert f"wrong for class {label} (occurred with probability 0)" in found.verdict
+        assert not any("Some classes are wrong" in each for each in found.advice)
+
+
 def test_many_probabilities_are_tested_in_part(rng, monkeypatch):
     monkeypatch.setattr(all_classes, "MOST_PROBABILITIES", 400)
     _, _, cautions = judged(drawn(rng, 300))

@@ -114,7 +114,7 @@ class Found:
         found = [NEVER_ZERO] if self.impossible else []
         if self._weak:
             return (*found, MORE_ROWS, GENERAL)
-        if self.classes is not None and self.classes.n_wrong:
+        if self.classes is not None and self.classes.wrong_otherwise:
             found += [ALIKE if self.classes.alike else PER_CLASS]
         elif self._shown_of_view():
             found += [REPAIRS[self.fault.kind][self.view == "top"]]
