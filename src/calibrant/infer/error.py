@@ -175,6 +175,12 @@ def event_ends(event: Event, norm: int, level: float) -> tuple[float, float]:
     return low, max(high, low, abs(gap.low), abs(gap.high))
 
 
+def least_error(event: Event, norm: int) -> float:
+    """An error that an estimate should not lie below: the larger of the lower ends by signed rows and by the mean gap, 95 %."""
+    bound, gap = signed_rows(event).interval(norm, 0.95), gap_interval(event, 0.95)
+    return 0.0 if bound is None or gap is None else max(bound.low, gap.low, -gap.high, 0.0)
+
+
 def gap_interval(event: Event, level: float) -> Interval | None:
     """The interval of the mean gap, computed once for all norms; None for a single row."""
 
