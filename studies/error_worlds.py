@@ -86,6 +86,16 @@ def between(p, low, high, by):
     return p + by * ((p > low) & (p < high))
 
 
+def hill(p, middle, width, by):
+    """Off by most in the middle of a stretch, smoothly right at its ends."""
+    return p + by * (1 + np.cos(2 * np.pi * np.clip((p - middle) / width, -0.5, 0.5))) / 2
+
+
+def between_lines(p, middle, width, by):
+    """The same with straight sides."""
+    return p + by * np.clip(1 - np.abs(p - middle) / (width / 2), 0.0, 1.0)
+
+
 def dropping(p, start, by):
     """Right up to `start`, then smoothly down to `by` below 1."""
     x = np.clip((p - start) / (1 - start), 0.0, 1.0)
