@@ -45,6 +45,17 @@ def test_three_tests_share_the_false_alarms(rng):
     assert all(t.parts["adjusted"] >= max(t.p_value, test.p_value) for t in each.values())
 
 
+@pytest.mark.parametrize("draws", [99, 160, 199, 799, 800])
+def test_the_smallest_p_value_of_three_tests_is_known_to_be_that(rng, draws):
+    """Else "p = 0.0062" would stand where no smaller one was possible."""
+    rows = drawn(rng, 300, power=0.3)
+    top = cal.is_calibrated(rows, view="top", n_draws=draws, ties="count")
+    test, _, _ = all_classes.three_tests(rows, top, 199)
+    smallest = min(1 / (t.settings["n_draws"] + 1) / all_classes.SHARES[name] for name, t in test.parts.items())
+    assert test.p_value == pytest.approx(smallest)
+    assert test.p_value <= test.least_p <= 1.1 * smallest
+
+
 def test_an_impossible_class_is_at_fault():
     p = np.tile([[0.5, 0.5, 0.0], [0.3, 0.3, 0.4]], (100, 1))
     y = np.tile([0, 1, 1, 0], 50)

@@ -216,8 +216,8 @@ def _joined(found: dict[str, TestResult], n: int) -> TestResult:
     fired = [each.finding for each in parts.values() if each.parts["adjusted"] <= LEVEL and each.finding]
     finding = "; ".join(dict.fromkeys(fired)) or "no sign of miscalibration"
     smallest = min(each.p_value for each in found.values())
-    # draws of one test that would give a p-value as small as the smallest that is possible here
-    draws = int(max(each.settings["n_draws"] * shares[name] for name, each in found.items()))
+    # draws of one test whose smallest p-value is no smaller than the smallest that is possible here
+    draws = max(int(max((each.settings["n_draws"] + 1) * shares[name] for name, each in found.items())) - 1, 1)
     many = {2: "two", 3: "three"}[len(found)]
     settings, null = {"view": "all", "n_draws": draws}, f"{many} tests, which share the rate of false alarms"
     cautions = tuple(dict.fromkeys(caution for each in found.values() for caution in each.cautions))
