@@ -98,3 +98,17 @@ def test_over_and_under_confident_are_said_of_errors_that_change_sign_near_the_m
     assert re.fullmatch(r"too high below 0\.\d+ and too low above it", words)
     rare = np.arange(0.02, 0.5, 0.03)
     assert found(lambda p: sigmoid(0.4 * log_odds(p) + 0.6 * log_odds(0.2)), rare).words.startswith("over-confident, ")
+
+
+def test_two_stretches_off_the_same_way_are_neither_over_nor_under_confident():
+    words = found(lambda p: p - 0.04 * (p < 0.3) - 0.15 * (p > 0.8), n=400).words
+    assert "confident" not in words
+    assert "too high" in words
+
+
+def test_nothing_is_said_to_be_right_that_is_off_as_a_whole():
+    """A shift that no cell shows by itself, beside a tail that shows."""
+    words = found(lambda p: p - 0.025 - 0.22 * (p > 0.87)).words
+    assert "only" not in words
+    assert "elsewhere" not in words
+    assert words.startswith("predicts too high")

@@ -26,7 +26,6 @@ from calibrant.score.score import check_score, first_infinite
 from calibrant.types import Floats
 from calibrant.verbs.decompose_forecasts import forecast_parts
 
-
 SAVED = ("how much recalibration would save", "how much recalibration saves on these same rows, their noise included")
 """What miscalibration means: by a map that was fitted to other rows, and to the same ones."""
 

@@ -295,7 +295,8 @@ def _words(cells: Cells, runs: list[Run], confidence: bool, local: bool) -> str:
 def _quiet(cells: Cells, runs: list[Run]) -> bool:
     """Do the cells outside the runs scatter as those of a calibrated model do?
 
-    The cells next to a run are left out: its ends are known to a cell.
+    The cells next to a run are left out: its ends are known to a cell. Nor may they be off
+    together.
     """
     m = len(cells)
     starts, stops = [0], []
@@ -308,7 +309,7 @@ def _quiet(cells: Cells, runs: list[Run]) -> bool:
         squares = [cells.off(*part) ** 2 for part in parts]
         if sum(squares) > len(squares) + QUIET * (2 * len(squares)) ** 0.5:
             return False
-    return True
+    return abs(_rest_off(cells, runs)) < CLEAR
 
 
 def _rest_off(cells: Cells, runs: list[Run]) -> float:
@@ -325,7 +326,7 @@ def _extreme(cells: Cells, runs: list[Run]) -> str:
     first, last, m = runs[0], runs[-1], len(cells)
     at_bottom, at_top = first.start == 0, last.stop == m
     if len(runs) == 2:
-        named = at_bottom and at_top and _around_the_middle(cells, last.start)
+        named = first.sign != last.sign and at_bottom and at_top and _around_the_middle(cells, last.start)
         return ("over-confident" if first.sign < 0 else "under-confident") if named else ""
     edge = cells.edge(first.start if at_top else first.stop) if at_bottom or at_top else 0.5
     if at_bottom == at_top or edge == 0.5 or (edge < 0.5) == at_top:
