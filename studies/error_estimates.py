@@ -9,14 +9,16 @@ and on the draws 500 to 609 of `studies/p3_synthetic.py`, with seeds 11, 12 and 
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import numpy as np
 
 import calibrant as cal
 from calibrant.estimate.posterior import root_mean_square
+from calibrant.infer.error import least_error
 from calibrant.infer.possible_curves import possible_curves
 from calibrant.simulate import ShapeWorld, calibrated_world, named_world
-from studies.error_worlds import WORLDS
+from studies.error_worlds import WORLDS, ErrorWorld, between_lines, hill, uniform
 from studies.frame import Page
 
 SIZES = {300: 100, 1000: 200, 8000: 40, 20_000: 30}
@@ -27,11 +29,14 @@ SMOOTH = {
         **{f"{shape} {error}": ShapeWorld(shape, error) for shape, error in (("square", 0.05), ("stairs", 0.05))},
         "beta1 0.02": ShapeWorld("beta1", 0.02),
         "resnet110_c10": named_world("resnet110_c10"),
+        "hill": ErrorWorld(uniform, partial(hill, middle=0.3, width=0.2, by=0.2)),
+        "hill, pointed": ErrorWorld(uniform, partial(between_lines, middle=0.65, width=0.2, by=-0.2)),
     },
     "reporting": {
         **{f"{shape} {error}": ShapeWorld(shape, error) for shape, error in (("sqrt", 0.05), ("stairs", 0.03))},
         "beta2 0.04": ShapeWorld("beta2", 0.04),
         "resnet110_c100": named_world("resnet110_c100"),
+        "hill": ErrorWorld(uniform, partial(hill, middle=0.42, width=0.26, by=-0.18)),
         "calibrated, uniform": calibrated_world((1.0, 1.0)),
     },
 }
@@ -52,7 +57,9 @@ LEAST = 1e-4
 
 def posterior(rows, norm):
     """The value of `posterior_error`, without its interval."""
-    return root_mean_square(rows) if norm == 2 else float(np.median(possible_curves(rows.event("binary")).errors(1)))
+    event = rows.event("binary")
+    value = root_mean_square(rows) if norm == 2 else float(np.median(possible_curves(event).errors(1)))
+    return max(value, least_error(event, norm))
 
 
 ESTIMATORS = {"posterior": posterior, **BINNED}

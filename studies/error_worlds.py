@@ -86,6 +86,16 @@ def between(p, low, high, by):
     return p + by * ((p > low) & (p < high))
 
 
+def hill(p, middle, width, by):
+    """Off by most in the middle of a stretch, smoothly right at its ends."""
+    return p + by * (1 + np.cos(2 * np.pi * np.clip((p - middle) / width, -0.5, 0.5))) / 2
+
+
+def between_lines(p, middle, width, by):
+    """The same with straight sides."""
+    return p + by * np.clip(1 - np.abs(p - middle) / (width / 2), 0.0, 1.0)
+
+
 def dropping(p, start, by):
     """Right up to `start`, then smoothly down to `by` below 1."""
     x = np.clip((p - start) / (1 - start), 0.0, 1.0)
@@ -148,6 +158,9 @@ WORLDS = {
         "shift of high": _world(partial(high, power=2.0), shifted, by=-0.3),
         "steep slope": _world(uniform, sloped, slope=1.25),
         "narrow, low": _world(uniform, between, low=0.12, high=0.165, by=0.33),
+        "very narrow": _world(uniform, between, low=0.33, high=0.36, by=0.35),
+        "very narrow, low": _world(uniform, between, low=0.11, high=0.13, by=0.5),
+        "very narrow, middle": _world(uniform, between, low=0.45, high=0.47, by=-0.4),
         "narrow, high": _world(partial(high, power=2.0), between, low=0.8, high=0.84, by=-0.35),
         "bump, low": _world(uniform, between, low=0.25, high=0.37, by=0.15),
         "small wave": _world(uniform, waving, periods=1.5, size=0.05, turn=0.1),

@@ -122,7 +122,7 @@ def test_judges_are_the_same_for_weights_and_rows_written_out(said):
 
 def test_zeros_are_reported():
     found = cal.canonical_error([0, 1, 0], [[1.0, 0.0], [0.4, 0.6], [0.5, 0.5]])
-    assert found.cautions == ("1 rows hold a probability of 0, read as the smallest positive number",)
+    assert found.cautions == ("1 row holds a probability of 0, read as the smallest positive number",)
 
 
 def test_one_row_is_refused():

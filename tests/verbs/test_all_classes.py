@@ -45,6 +45,17 @@ def test_three_tests_share_the_false_alarms(rng):
     assert all(t.parts["adjusted"] >= max(t.p_value, test.p_value) for t in each.values())
 
 
+@pytest.mark.parametrize("draws", [99, 160, 199, 799, 800])
+def test_the_smallest_p_value_of_three_tests_is_known_to_be_that(rng, draws):
+    """Else "p = 0.0062" would stand where no smaller one was possible."""
+    rows = drawn(rng, 300, power=0.3)
+    top = cal.is_calibrated(rows, view="top", n_draws=draws, ties="count")
+    test, _, _ = all_classes.three_tests(rows, top, 199)
+    smallest = min(1 / (t.settings["n_draws"] + 1) / all_classes.SHARES[name] for name, t in test.parts.items())
+    assert test.p_value == pytest.approx(smallest)
+    assert test.p_value <= test.least_p <= 1.1 * smallest
+
+
 def test_an_impossible_class_is_at_fault():
     p = np.tile([[0.5, 0.5, 0.0], [0.3, 0.3, 0.4]], (100, 1))
     y = np.tile([0, 1, 1, 0], 50)
@@ -52,6 +63,24 @@ def test_an_impossible_class_is_at_fault():
     test, classes, _ = judged(Predictions(y, p))
     assert test.p_value == 0
     assert 2 in [c for c, p_value in zip(classes.classes, classes.adjusted, strict=True) if p_value <= 0.05]
+
+
+def test_a_class_that_occurred_with_probability_0_is_named_whatever_the_draws_show(rng, monkeypatch):
+    """One outcome among many rows moves no statistic, and may stand in a row that the tests of all classes leave out."""
+    rows = drawn(rng, 300)
+    probs, label = rows.probs.copy(), int(rows.labels[1])
+    probs[1, label] = 0.0
+    probs[1] /= probs[1].sum()
+    refuted = Predictions(rows.labels, probs)
+    for most in (10**6, 400):
+        monkeypatch.setattr(all_classes, "MOST_PROBABILITIES", most)
+        found = cal.diagnose(refuted)
+        assert found.calibrated is False
+        assert found.verdict.startswith("Not calibrated: 1 outcome given probability 0")
+        assert found.test.p_value == 0
+        assert (found.classes.classes[0], found.classes.adjusted[0]) == (label, 0)
+        assert f"wrong for class {label} (occurred with probability 0)" in found.verdict
+        assert not any("Some classes are wrong" in each for each in found.advice)
 
 
 def test_many_probabilities_are_tested_in_part(rng, monkeypatch):

@@ -207,7 +207,25 @@ def test_a_map_that_is_not_injective_says_so():
             return np.full_like(probs, 0.5)
 
     found = compare(Predictions([0, 1], [0.2, 0.7]), Flat((0, 1), True))
-    assert (found.injective, found.grounds) == (False, "flat does not")
+    assert (found.injective, found.grounds) == (False, "2 distinct predictions before flat, 1 after")
+    assert "get the same value (2 distinct predictions before flat, 1 after)" in found.sentence()
+
+
+def test_a_map_that_may_merge_predictions_but_has_not_is_not_said_to(rng):
+    """A map that falls somewhere: no two of these rows get the same value, so nothing is said to be merged."""
+
+    class Tent(IdentityMap):
+        method = "tent"
+        injective = property(lambda self: False)
+
+        def from_probs(self, probs):
+            return np.where(probs < 0.8, probs, 1.57 - probs)
+
+    p = rng.random(200)
+    found = compare(Predictions(rng.random(200) < p, p), Tent((0, 1), True))
+    assert found.injective is None
+    assert "The change may be calibration, sharpness or both: tent need not keep" in found.sentence()
+    assert "same value" not in found.sentence()
 
 
 def test_rows_are_told_apart_by_every_column():

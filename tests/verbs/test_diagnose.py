@@ -251,3 +251,12 @@ def test_rows_are_sorted_once(rng, monkeypatch):
     probs = rng.random(2000)
     cal.diagnose(rng.random(2000) < probs, probs)
     assert sizes == [2000]
+
+
+def test_a_slope_beside_a_mean_that_is_off_is_not_left_to_temperature(rng):
+    """One number cannot repair both."""
+    p = rng.random(3000)
+    z = np.log(p / (1 - p))
+    both, alone = (cal.diagnose(rng.random(3000) < 1 / (1 + np.exp(-0.5 * z - by)), p) for by in (0.6, 0.0))
+    assert both.advice[0].endswith("the mean prediction is off as well: platt can repair both.")
+    assert "or temperature where there is no shift" in alone.advice[0]

@@ -89,3 +89,26 @@ def test_weights_and_counts_count(rng):
     counted = fault_of(Predictions(y, p, counts=w).event())
     assert counted == fault_of(Predictions(np.repeat(y, w), np.repeat(p, w)).event())
     assert fault_of(Predictions(y, p, weights=np.full(400, 7.0)).event()) == fault_of(Predictions(y, p).event())
+
+
+def test_over_and_under_confident_are_said_of_errors_that_change_sign_near_the_middle():
+    """Steep, but right at 0.85 only: most predictions are too high though above a half, which is not under-confidence."""
+    high = np.arange(0.5, 0.98, 0.02)
+    words = found(lambda p: sigmoid(3 * (log_odds(p) - log_odds(0.85)) + log_odds(0.85)), high).words
+    assert re.fullmatch(r"too high below 0\.\d+ and too low above it", words)
+    rare = np.arange(0.02, 0.5, 0.03)
+    assert found(lambda p: sigmoid(0.4 * log_odds(p) + 0.6 * log_odds(0.2)), rare).words.startswith("over-confident, ")
+
+
+def test_two_stretches_off_the_same_way_are_neither_over_nor_under_confident():
+    words = found(lambda p: p - 0.04 * (p < 0.3) - 0.15 * (p > 0.8), n=400).words
+    assert "confident" not in words
+    assert "too high" in words
+
+
+def test_nothing_is_said_to_be_right_that_is_off_as_a_whole():
+    """A shift that no cell shows by itself, beside a tail that shows."""
+    words = found(lambda p: p - 0.025 - 0.22 * (p > 0.87)).words
+    assert "only" not in words
+    assert "elsewhere" not in words
+    assert words.startswith("predicts too high")

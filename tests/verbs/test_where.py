@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -143,8 +144,16 @@ def test_top_confidence_is_over_or_under(rng):
     probs = rng.dirichlet(np.ones(3) / 3, 400)
     found = where(rng.integers(0, 3, 400), probs)
     assert found.direction == "is over-confident"
-    assert "is over-confident: predicted" in repr(found)
+    assert re.search(r"is over-confident: confidence [\d.]+ %, accuracy [\d.]+ %", repr(found))
     assert found.tables()[0].rows[-1][0] == "p-value, search included"
+
+
+def test_a_file_of_confidences_is_told_of_confidence_and_accuracy(rng):
+    conf = rng.uniform(0.5, 1, 400)
+    rows = Predictions(rng.random(400) < conf - 0.2, conf)
+    assert "predicts too high: predicted" in repr(where(rows))
+    rows.is_confidence = True
+    assert re.search(r"is over-confident: confidence [\d.]+ %, accuracy [\d.]+ %", repr(where(rows)))
 
 
 def test_what_cannot_be_redrawn_has_no_p_value():

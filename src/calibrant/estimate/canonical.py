@@ -187,4 +187,5 @@ def judges(rows: Any, weight: Floats, device: str | None = None) -> tuple[Indice
 
 def _cautions(rows: Any) -> tuple[str, ...]:
     zeros = int((rows == 0).any(axis=1).sum())
-    return (f"{zeros} rows hold a probability of 0, read as the smallest positive number",) if zeros else ()
+    many = f"{zeros:,} rows hold" if zeros > 1 else "1 row holds"
+    return (f"{many} a probability of 0, read as the smallest positive number",) if zeros else ()

@@ -9,6 +9,7 @@ import numpy as np
 from calibrant.estimate.binned import binned_error
 from calibrant.estimate.sweep import sweep_error
 from calibrant.infer import calibration_error_interval
+from calibrant.infer.error import least_error
 from calibrant.infer.largest_error import least_largest_error
 from calibrant.infer.possible_curves import possible_curves
 from calibrant.inputs import check_choice, check_level
@@ -34,7 +35,7 @@ def posterior_error(
     The value is the posterior median of the error, over the calibration curves that the
     rows leave possible: right everywhere, straight lines in log-odds, smooth and short
     bends (Gaussian processes around the model's own log-odds), waves, errors in one
-    tail or in one short stretch, and stretches of which some are right. Each family is
+    tail, one hill or one short stretch, and stretches of which some are right. Each family is
     weighed by its evidence. So an error in one place is not spread over the rest, and
     noise where the model is right is not counted as error. Predictions of exactly 0 and
     1 have rates of their own and do not bend the curve beside them; where none of them
@@ -46,7 +47,8 @@ def posterior_error(
     moved into the middle half of the posterior if it lies outside; for soft labels it is
     the median.
 
-    For norms 1 and 2 the interval is that of `calibration_error_interval`, reaching to
+    Norms 1 and 2 are never below what the mean gap and the interval of the error prove
+    them to be at 95 %. Their interval is that of `calibration_error_interval`, reaching to
     the value; its coverage is in `studies/results/coverage_error.md`. For `"max"` its
     lower end is the larger of two bounds, where that is below the posterior's, which is
     too large as the largest of noisy distances: that of the RMS error, and mean gaps
@@ -106,7 +108,10 @@ def posterior_error(
     low, value, high = curves.posterior(errors, level, exact=norm == "max")
     if norm == 2:
         value = root_mean_square(rows)
-        low, value, high = (low, value, high) if root else (low**2, value**2, high**2)
+    if norm != "max" and not rows.soft:
+        value = max(value, least_error(rows.event("binary"), norm))
+    if norm == 2 and not root:
+        low, value, high = low**2, value**2, high**2
     described = {"view": predictions.view(view), "norm": norm, "root": root}
     kind = {1: "", 2: "RMS " if root else "squared ", "max": "largest "}[norm]
     title = f"{kind}calibration error, posterior{' and bins' if norm == 2 and not rows.soft else ' median'}"

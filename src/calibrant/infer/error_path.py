@@ -75,6 +75,10 @@ class ErrorPath:
         share, _, prob, _ = self._binned(self.prob)
         return float(share @ np.abs(self.hits / (share * self.rows) - prob) ** norm)
 
+    def excess(self, norm: int) -> float:
+        """How far that lies above what a calibrated model shows."""
+        return self.statistic(norm) - self.law(0.0, norm).mean
+
     def law(self, t: float, norm: int) -> Law:
         """The distribution of that statistic if c_t were the true curve, with the predictions a sample."""
         if (t, norm) not in self.laws:

@@ -19,7 +19,7 @@ from calibrant.resampling.exact import LEVEL, Exact, as_result, drawn_values
 from calibrant.resampling.rank import step_down
 from calibrant.results import TestResult
 from calibrant.state.pooled import Pooled
-from calibrant.types import Floats
+from calibrant.types import Floats, Indices
 from calibrant.verbs.class_findings import NAMED, ClassFindings, findings_of
 
 N_BINS = 5
@@ -55,16 +55,25 @@ def judged_classes(predictions: Predictions, top: TestResult) -> tuple[TestResul
     top
         The test of the top class.
     """
-    step = -(-len(predictions.labels) * predictions.n_classes // MOST_PROBABILITIES)
-    used = predictions if step <= 1 else predictions.rows(slice(None, None, step))
+    step, given_0 = -(-len(predictions.labels) * predictions.n_classes // MOST_PROBABILITIES), _given_0(predictions)
+    used = predictions
+    if step > 1:  # rows that refute the model stay: a calibrated one has none
+        used = predictions.rows(np.union1d(np.arange(0, len(predictions.labels), step), given_0))
     cautions: tuple[str, ...] = ()
     if used is not predictions:
         cautions = (f"the tests of all classes use {used.n:,} of the {predictions.n:,} rows, one in {step}",)
     draws = int(np.clip(DRAWN_LABELS / used.n, FEWEST_DRAWS, MOST_DRAWS))
     test, scores, adjusted = three_tests(used, top, draws)
     least = test.parts["classwise"].least_p
-    found = findings_of(lambda c: class_event(predictions, c), predictions.classes, scores, adjusted, least)
+    refuted = np.isin(np.arange(predictions.n_classes), predictions.labels[given_0])
+    found = findings_of(lambda c: class_event(predictions, c), predictions.classes, scores, adjusted, least, refuted)
     return test, replace(found, alike=_alike(used) if found.n_wrong else False), cautions
+
+
+def _given_0(predictions: Predictions) -> Indices:
+    """The rows whose class was given probability 0."""
+    at = np.arange(len(predictions.labels))
+    return np.flatnonzero(predictions.probs[at, predictions.labels] == 0)
 
 
 def three_tests(rows: Predictions, top: TestResult, n_draws: int) -> tuple[TestResult, Floats, Floats]:
@@ -207,8 +216,8 @@ def _joined(found: dict[str, TestResult], n: int) -> TestResult:
     fired = [each.finding for each in parts.values() if each.parts["adjusted"] <= LEVEL and each.finding]
     finding = "; ".join(dict.fromkeys(fired)) or "no sign of miscalibration"
     smallest = min(each.p_value for each in found.values())
-    # draws of one test that would give a p-value as small as the smallest that is possible here
-    draws = int(max(each.settings["n_draws"] * shares[name] for name, each in found.items()))
+    # draws of one test whose smallest p-value is no smaller than the smallest that is possible here
+    draws = max(int(max((each.settings["n_draws"] + 1) * shares[name] for name, each in found.items())) - 1, 1)
     many = {2: "two", 3: "three"}[len(found)]
     settings, null = {"view": "all", "n_draws": draws}, f"{many} tests, which share the rate of false alarms"
     cautions = tuple(dict.fromkeys(caution for each in found.values() for caution in each.cautions))
@@ -235,8 +244,8 @@ def class_test(rows: ClassRows, classes: tuple[Any, ...], exact: Exact) -> tuple
     (found,), _ = drawn_values(hypothesis, class_statistics(rows, classes), exact)
     scores = _class_scores(found.values)
     adjusted, observed = step_down(scores, 0.95).adjusted, scores[0]
-    least = float(adjusted.min())
-    outcome = ("classwise", "class by class", float(observed.max()), least)
+    p = 0.0 if hypothesis.impossible else float(adjusted.min())
+    outcome = ("classwise", "class by class", float(observed.max()), p)
     finding = wrong_classes(classes, adjusted, observed)
     return as_result(hypothesis, exact, outcome, {}, finding), observed, adjusted
 

@@ -13,8 +13,11 @@ from calibrant.predictions import Event, as_predictions
 from calibrant.resampling.exact import LEVEL
 from calibrant.results import Framed, Record, Table, kind, p_cell
 from calibrant.results.constraints import Shape, Within
-from calibrant.types import Floats
+from calibrant.types import Bools, Floats
 from calibrant.verbs.faults import fault_of
+
+GIVEN_0 = "occurred with probability 0"
+"""What is said of a class that was ruled out and occurred."""
 
 SHOWN, NAMED = 10, 3
 """Classes in the table, and in the verdict."""
@@ -45,6 +48,11 @@ class ClassFindings(Framed, Record):
     """the p-values of all classes, in their own order"""
     alike: bool = False
     """do all classes err alike, so that one temperature would leave no class clearly wrong?"""
+
+    @property
+    def wrong_otherwise(self) -> bool:
+        """Is a class wrong in another way than that it occurred with probability 0?"""
+        return any(text not in ("", GIVEN_0) for text in self.findings)
 
     def named(self, how: bool) -> str:
         """The classes at fault.
@@ -85,7 +93,12 @@ class ClassFindings(Framed, Record):
 
 
 def findings_of(
-    event: Callable[[int], Event], classes: tuple[Any, ...], scores: Floats, adjusted: Floats, least: float
+    event: Callable[[int], Event],
+    classes: tuple[Any, ...],
+    scores: Floats,
+    adjusted: Floats,
+    least: float,
+    refuted: Bools | None = None,
 ) -> ClassFindings:
     """The classes with the largest scores, with interval and words.
 
@@ -101,9 +114,15 @@ def findings_of(
         Its p-value, adjusted for all classes.
     least
         The smallest that is possible.
+    refuted
+        Which classes occurred where they had probability 0: those are wrong, whatever
+        the draws show.
     """
-    order = np.argsort(-scores, kind="stable")[:SHOWN].tolist()
-    wrong, k = int((adjusted <= LEVEL).sum()), len(classes)
+    k = len(classes)
+    refuted = np.zeros(k, bool) if refuted is None else refuted
+    drawn, adjusted = adjusted, np.where(refuted, 0.0, adjusted)
+    order = np.lexsort((-scores, ~refuted))[:SHOWN].tolist()
+    wrong = int((adjusted <= LEVEL).sum())
     means, rates, ends, words = [], [], [], []
     for c in order:
         own = event(c)
@@ -111,9 +130,8 @@ def findings_of(
         rates.append(float(np.average(own.outcomes, weights=own.weights)))
         interval = calibration_error_interval(as_predictions(own), level=1 - 0.05 / k)
         ends.append((interval.low, interval.high))
-        words.append(
-            (fault_of(own).words.removeprefix("predicts ") or "wrong in places") if adjusted[c] <= LEVEL else ""
-        )
+        how = (fault_of(own).words.removeprefix("predicts ") or "wrong in places") if drawn[c] <= LEVEL else ""
+        words.append(", ".join(filter(None, (GIVEN_0 * bool(refuted[c]), how))))
     low, high = np.array(ends).T
     names = tuple(classes[c] for c in order)
     found = (names, np.array(means), np.array(rates), low, high, adjusted[order], tuple(words), k, wrong)

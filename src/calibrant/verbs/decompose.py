@@ -26,6 +26,9 @@ from calibrant.score.score import check_score, first_infinite
 from calibrant.types import Floats
 from calibrant.verbs.decompose_forecasts import forecast_parts
 
+SAVED = ("how much recalibration would save", "how much recalibration saves on these same rows, their noise included")
+"""What miscalibration means: by a map that was fitted to other rows, and to the same ones."""
+
 
 @kind
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,7 +64,7 @@ class Decomposition(Answer):
     def tables(self) -> tuple[Table, ...]:
         """One row per part."""
         rows = (
-            ("miscalibration", self.miscalibration, "how much recalibration would save"),
+            ("miscalibration", self.miscalibration, SAVED[self.settings["how"].endswith("the same rows")]),
             ("− discrimination", -self.discrimination, "what the model knows beyond the overall rates"),
             ("+ uncertainty", self.uncertainty, "the score of the overall rates"),
             ("= score", self.score.value, self.score.title),

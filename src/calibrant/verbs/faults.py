@@ -39,6 +39,10 @@ stretches: the simplest that will do."""
 QUIET, WIDE = 2.6, 4
 """Standard deviations by which the χ² of the other cells may exceed its mean, one by one and several joined."""
 
+NEAR = 0.25
+"""Share of the rows between the middle and where the error changes its sign, up to which predictions are over- or
+under-confident."""
+
 MOST_PLACES = 3
 """Stretches that are listed."""
 
@@ -291,7 +295,8 @@ def _words(cells: Cells, runs: list[Run], confidence: bool, local: bool) -> str:
 def _quiet(cells: Cells, runs: list[Run]) -> bool:
     """Do the cells outside the runs scatter as those of a calibrated model do?
 
-    The cells next to a run are left out: its ends are known to a cell.
+    The cells next to a run are left out: its ends are known to a cell. Nor may they be off
+    together.
     """
     m = len(cells)
     starts, stops = [0], []
@@ -304,7 +309,7 @@ def _quiet(cells: Cells, runs: list[Run]) -> bool:
         squares = [cells.off(*part) ** 2 for part in parts]
         if sum(squares) > len(squares) + QUIET * (2 * len(squares)) ** 0.5:
             return False
-    return True
+    return abs(_rest_off(cells, runs)) < CLEAR
 
 
 def _rest_off(cells: Cells, runs: list[Run]) -> float:
@@ -321,12 +326,26 @@ def _extreme(cells: Cells, runs: list[Run]) -> str:
     first, last, m = runs[0], runs[-1], len(cells)
     at_bottom, at_top = first.start == 0, last.stop == m
     if len(runs) == 2:
-        return ("over-confident" if first.sign < 0 else "under-confident") if at_bottom and at_top else ""
+        named = first.sign != last.sign and at_bottom and at_top and _around_the_middle(cells, last.start)
+        return ("over-confident" if first.sign < 0 else "under-confident") if named else ""
     edge = cells.edge(first.start if at_top else first.stop) if at_bottom or at_top else 0.5
     if at_bottom == at_top or edge == 0.5 or (edge < 0.5) == at_top:
         return ""
     over = (first.sign > 0) == at_top
     return f"{'over' if over else 'under'}-confident at the {'top' if at_top else 'bottom'}"
+
+
+def _around_the_middle(cells: Cells, cut: int) -> bool:
+    """Do few rows lie between a cut and ½, or between it and the observed rate?
+
+    Beyond the cut from both, predictions that are too high are too near to what they
+    should be far from: neither over- nor under-confident says what is wrong with them.
+    """
+    share = np.cumsum(cells.rows) / cells.rows.sum()
+    at = float(share[cut - 1])
+    middles = (0.5, float(cells.hits.sum() / cells.rows.sum()))
+    below = [float(cells.rows[cells.expected / cells.rows < middle].sum() / cells.rows.sum()) for middle in middles]
+    return min(abs(at - each) for each in below) <= NEAR
 
 
 def _places(cells: Cells, runs: list[Run], high: str, low: str) -> str:

@@ -82,9 +82,13 @@ def how_injective(
             return None, "the map uses the segments of the rows beside their predictions"
         if isinstance(used, MixtureMap) and not used.injective and not used.single:
             return None, "a mixture of such maps need not keep different predictions different, nor merge any"
-        return used.injective, f"{used.method} does by construction" if used.injective else f"{used.method} does not"
-    old, new = (each.probs if isinstance(each, Predictions) else each.outputs for each in (before, after))
-    n_old, n_new, is_map = _distinct_numbers(old, new) if old.ndim == new.ndim == 1 else _distinct_rows(old, new)
+        if used.injective:
+            return True, f"{used.method} does by construction"
+        n_old, n_new, _ = _distinct(before, after)
+        if n_new < n_old:
+            return False, f"{n_old:,} distinct predictions before {used.method}, {n_new:,} after"
+        return None, f"{used.method} need not keep different predictions different, though in these rows it does"
+    n_old, n_new, is_map = _distinct(before, after)
     if not is_map:
         if stated:
             found = "equal predictions before differ after"
@@ -94,9 +98,20 @@ def how_injective(
         return False, f"{n_old:,} distinct predictions before, {n_new:,} after"
     if stated is not None:
         return stated, "as stated"
-    if np.array_equal(old, new):
+    if np.array_equal(_told(before), _told(after)):
         return True, "none has changed"
     return None, "these rows cannot distinguish a map of the predictions from another model"
+
+
+def _told(given: Predictions | Forecasts) -> Array:
+    """What was predicted, as numbers."""
+    return given.probs if isinstance(given, Predictions) else given.outputs
+
+
+def _distinct(before: Predictions | Forecasts, after: Predictions | Forecasts) -> tuple[int, int, bool]:
+    """Distinct predictions before and after, and whether equal ones stay equal."""
+    old, new = _told(before), _told(after)
+    return _distinct_numbers(old, new) if old.ndim == new.ndim == 1 else _distinct_rows(old, new)
 
 
 def _distinct_rows(old: Array, new: Array) -> tuple[int, int, bool]:

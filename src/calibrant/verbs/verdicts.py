@@ -44,6 +44,7 @@ REPAIRS: dict[Kind, tuple[str, str]] = {
 }
 """What repairs each kind of fault: of one probability, and of the top class of several."""
 
+SLOPE_AND_MEAN = "The log-odds have the wrong slope, and the mean prediction is off as well: platt can repair both."
 PER_CLASS = (
     "Some classes are wrong by themselves: maps with numbers for each class can repair that, such as vector, "
     "structured_vector or dirichlet."
@@ -114,11 +115,17 @@ class Found:
         found = [NEVER_ZERO] if self.impossible else []
         if self._weak:
             return (*found, MORE_ROWS, GENERAL)
-        if self.classes is not None and self.classes.n_wrong:
+        if self.classes is not None and self.classes.wrong_otherwise:
             found += [ALIKE if self.classes.alike else PER_CLASS]
         elif self._shown_of_view():
-            found += [REPAIRS[self.fault.kind][self.view == "top"]]
+            found += [SLOPE_AND_MEAN if self._sloped_and_off() else REPAIRS[self.fault.kind][self.view == "top"]]
         return (*filter(None, found), GENERAL)
+
+    def _sloped_and_off(self) -> bool:
+        """Of one probability: is the mean clearly off beside the slope, so that a slope alone does not repair it?"""
+        interval = self.gap.interval
+        off = interval is not None and (interval.low > 0 or interval.high < 0)
+        return self.fault.kind == "slope" and self.view != "top" and off
 
     @property
     def _weak(self) -> bool:

@@ -100,23 +100,24 @@ class Where(Answer):
             return "Nowhere: errors do not add up over any stretch of predictions."
         chance = "" if self.test is None else f", {p_words(self.test.p_value, self.test.least_p)}"
         place, rows = _place_text(self.low, self.high), row_count(self.rows)
-        rates = _rates_text(self.mean_prob, self.label_rate)
+        rates = self._rates(self.mean_prob, self.label_rate)
         if self.p_value is not None and self.p_value > LEVEL:
             worst = f"The worst stretch lies {place}: {rates} ({rows} rows)."
             return f"Nowhere more than chance explains{chance}.\n{worst}"
         first = f"{place.capitalize()} the model {self.direction}: {rates} ({rows} rows{chance})."
-        core = _rates_text(self.core_mean_prob, self.core_label_rate)
+        core = self._rates(self.core_mean_prob, self.core_label_rate)
         clearest = _place_text(*self.core)
         return first if clearest == place else f"{first}\nMost clearly {clearest}: {core}."
+
+    def _rates(self, mean: float, rate: float) -> str:
+        """Both in per cent, in the words that fit the predictions."""
+        words = ("confidence", "accuracy") if "confident" in self.direction else ("predicted", "observed")
+        return f"{words[0]} {_percent(mean)}, {words[1]} {_percent(rate)}"
 
 
 def _place_text(low: float, high: float) -> str:
     ends = number(low), number(high)
     return f"at {ends[0]}" if low == high else f"between {ends[0]} and {ends[1]}"
-
-
-def _rates_text(predicted: float, observed: float) -> str:
-    return f"predicted {_percent(predicted)}, observed {_percent(observed)}"
 
 
 def _percent(share: float) -> str:
@@ -199,7 +200,7 @@ def where(
         event.name,
         low,
         high,
-        _direction(sign, event.name),
+        _direction(sign, event.name == "top" or predictions.is_confidence),
         *_rates(pooled, inside),
         (core_low, core_high),
         *_rates(pooled, core)[1:],
@@ -236,10 +237,10 @@ def _core(pooled: Pooled, inside: slice, sign: int) -> slice:
     return slice(inside.start + int(cuts[start]), inside.start + int(cuts[stop]))
 
 
-def _direction(sign: int, view: str) -> str:
+def _direction(sign: int, confidence: bool) -> str:
     if not sign:
         return "is right"
-    words = ("is over-confident", "is under-confident") if view == "top" else ("predicts too high", "predicts too low")
+    words = ("is over-confident", "is under-confident") if confidence else ("predicts too high", "predicts too low")
     return words[0] if sign > 0 else words[1]
 
 

@@ -8,6 +8,7 @@ line: a straight line in log-odds;
 bend, short: a line and a Gaussian process, smooth or at scales as short as 0.025;
 wave: a line and one sine of up to 8 periods over the probabilities;
 tail: a line beyond some prediction, right before it;
+hill: off in one place, most in its middle, right elsewhere;
 stretch: constant within stretches, some of which are right;
 place: far off in one short stretch, right elsewhere.
 
@@ -33,6 +34,7 @@ CURVE_WEIGHTS: dict[str, tuple[float, ...]] = {
     "short": (0.12, 0.12, 0.12),
     "wave": (0.15, 0.15),
     "tail": (0.015, 0.015),
+    "hill": (0.0, 0.0),
     "stretch": (0.03,),
     "place": (0.01,),
 }
@@ -41,10 +43,11 @@ CURVE_WEIGHTS: dict[str, tuple[float, ...]] = {
 ERROR_WEIGHTS: dict[str, tuple[float, ...]] = {
     "right": (0.012,),
     "line": (0.024,),
-    "bend": (0.0, 0.59, 0.04),
+    "bend": (0.0, 0.57, 0.04),
     "short": (0.068, 0.018, 0.018),
     "wave": (0.08, 0.08),
     "tail": (0.0, 0.04),
+    "hill": (0.01, 0.01),
     "stretch": (0.006,),
     "place": (0.024,),
 }
@@ -65,6 +68,9 @@ PERIODS = np.arange(1.0, 8.5, 0.5)
 
 TAILS, TAIL_LINES = np.arange(0.02, 0.5, 0.04), (0.3, 1.0)
 """Shares of the rows in a tail, and how far its line may lie from the identity."""
+
+HILLS, HILL_HEIGHTS = (0.1, 0.16, 0.24, 0.4), (0.3, 1.0)
+"""Shares of the rows in a hill, and how far its top may lie from the identity, in log-odds."""
 
 CHANGES = np.array([0.5, 3.0, 10.0])
 """Expected changes from one stretch to another; among few cells at most in nine of ten places."""
@@ -142,6 +148,7 @@ def _families(z: Floats, w: Floats, certain: Bools) -> list[tuple[str, Floats]]:
         "short": prior_features(place, SHORT_PRIORS)[1:],
         "wave": [np.concatenate(prior_features(place, WAVE_PRIORS, waves)[1:])],
         "tail": [np.stack([a * tail for tail in _tails(place, w) for a in TAIL_LINES])],
+        "hill": [np.stack([a * hill for hill in _hills(w) for a in HILL_HEIGHTS])],
     }
     ends = np.stack([certain & (z < 0), certain & (z > 0)], axis=1)
     own = CERTAIN * ends[:, ends.any(axis=0)]
@@ -160,4 +167,14 @@ def _tails(place: Floats, w: Floats) -> list[Floats]:
         for inside, nearest in ((middle < share, -1), (middle > 1 - share, 0)):
             edge = place[inside][nearest] if inside.any() else 0.0
             found.append(np.stack([inside, inside * (place - edge)], axis=1).astype(np.float64))
+    return found
+
+
+def _hills(w: Floats) -> list[Floats]:
+    """Features of one hill over a share of the rows, at places a quarter of its width apart."""
+    middle, found = (np.cumsum(w) - w / 2) / w.sum(), []
+    for share in HILLS:
+        for centre in np.linspace(share / 2, 1 - share / 2, round(4 / share) - 3):
+            x = np.clip((middle - centre) / (share / 2), -1.0, 1.0)
+            found.append((1 + np.cos(np.pi * x))[:, None] / 2)
     return found
