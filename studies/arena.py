@@ -203,8 +203,8 @@ def standings(some: dict) -> str:
         values[3, [names.index(each) for each in candidates(names)]], axis=0
     )
     time = f"`auto` takes {np.median(longer):.1f} times as long as its slowest candidate in the median experiment."
-    fits = len({" ".join(key.split()[:-2]) for key in some})
-    what = f"{len(some)} experiments on {len(set(sets))} sets, {fits} models of them. {time}"
+    models = len({" ".join(key.split()[:-2]) for key in some})
+    what = f"{len(some)} experiments: {models} models of {len(set(sets))} data sets. {time}"
     return f"{what}\n\n" + table(heads, lines)
 
 

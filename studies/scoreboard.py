@@ -1,6 +1,7 @@
 """How far can each estimator be trusted? Bias, RMSE, coverage and time of all of them, over worlds with a known truth.
 
 Also writes scoreboard.parquet, one row a world, size and estimator. The same seed gives the same table whatever the number of cores.
+`--data scoreboard.parquet` measures the estimators of `CHANGED` alone, on the same data sets, and takes the others from that file.
 """
 
 from __future__ import annotations
@@ -19,7 +20,11 @@ from calibrant.simulate.shapes import SHAPES
 from calibrant.verbs.trust import CANDIDATES
 from studies.frame import Page, figure
 
+QUANTILES = (2.5, 25, 50, 75, 97.5)
 SIZES = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
+CHANGED = "posterior median"
+"""What changed since the last whole run; the others did not."""
+
 FEWER = {10_000: 2, 30_000: 5, 100_000: 10}
 """Large sizes get so many times fewer data sets."""
 
@@ -44,18 +49,25 @@ def worlds():
     return found
 
 
-def cell(name, n, n_data_sets, seed):
-    """All estimators at one size of one world."""
+def cell(name, n, n_data_sets, seed, only=""):
+    """All estimators, or those whose name begins so, at one size of one world."""
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    return [
-        asdict(row) | {"world": name} for row in bias(estimators(), worlds()[name], n, n_data_sets, seed, workers=1)
-    ]
+    tried = {key: each for key, each in estimators().items() if key.startswith(only)}
+    return [asdict(row) | {"world": name} for row in bias(tried, worlds()[name], n, n_data_sets, seed, workers=1)]
 
 
-def measured(job, sizes, n_data_sets, names):
+def recorded(path):
+    """The rows of an earlier run."""
+    names = {f.name for f in fields(Bias)} - {"quantiles"}
+    for row in pq.read_table(path).to_pylist():
+        at = tuple(row[f"quantile_{q}"] for q in QUANTILES)
+        yield row["world"], Bias(quantiles=at, **{name: each for name, each in row.items() if name in names})
+
+
+def measured(job, sizes, n_data_sets, names, only=""):
     """Every cell, the largest first."""
     cases = {
-        f"{name} {n}": (name, n, max(n_data_sets // FEWER.get(n, 1), min(10, n_data_sets)), job.seed)
+        f"{name} {n}": (name, n, max(n_data_sets // FEWER.get(n, 1), min(10, n_data_sets)), job.seed, only)
         for n in sorted(sizes, reverse=True)
         for name in names
     }
@@ -71,7 +83,7 @@ def columns(rows):
     table = {"world": [name for name, _ in rows]}
     table |= {name: [getattr(row, name) for _, row in rows] for name in names}
     table["bias"] = [row.bias for _, row in rows]
-    for k, q in enumerate((2.5, 25, 50, 75, 97.5)):
+    for k, q in enumerate(QUANTILES):
         table[f"quantile_{q}"] = [row.quantiles[k] for _, row in rows]
     return table
 
@@ -127,13 +139,18 @@ def drawn(rows, norm):
 
 def run(job):
     names, sizes, count = (list(worlds())[:1], (1000,), 2) if job.quick else (list(worlds()), SIZES, 40)
-    rows = measured(job, sizes, count, names)
+    if job.data:
+        anew = {(world, row.estimator, row.n): row for world, row in measured(job, sizes, count, names, CHANGED)}
+        rows = [(world, anew.get((world, row.estimator, row.n), row)) for world, row in recorded(job.data[0])]
+        since = f" Figures of the {CHANGED} were measured after the others, on the same data sets."
+    else:
+        rows, since = measured(job, sizes, count, names), ""
     if job.folder is not None and not job.quick:
         pq.write_table(pa.table(columns(rows)), job.folder / "scoreboard.parquet")
     several = sorted({r.n_data_sets for _, r in rows})
     head = f"""# Scoreboard: how far can each estimator be trusted?
 
-Written by `calibrant study scoreboard` (seed {job.seed}). {len(names)} worlds with a known true error, from 0 to 0.2; {several[0]} to
+Written by `calibrant study scoreboard` (seed {job.seed}).{since} {len(names)} worlds with a known true error, from 0 to 0.2; {several[0]} to
 {several[-1]} data sets for each world and size, the same for all estimators. RMSE and bias × 10³, averaged over the worlds; *RMSE / best* is the
 geometric mean of the ratio to the best estimator of each world and size; *interval* the least and the mean share of 95 % intervals that
 hold the truth; *ms* the time of an estimate at n = 1,000, taken in batches where the estimator allows it, two at a time on two cores. All figures, with
