@@ -166,7 +166,7 @@ def _check_targets(penalty: Any) -> None:
 
 def _fit(predictions: Predictions, degree: int, penalty: Any, near: LogOddsMap | None = None) -> LogOddsMap:
     pooled, z, limit, cautions = pooled_log_odds(predictions)
-    features = np.stack([z**power for power in range(degree + 1)], axis=1)
+    features = np.stack([z**power for power in range(degree + 1)]).T
     hits = smoothed_hits(pooled) if penalty == "targets" else hits_and_prior(pooled, z, penalty)
     start = None if near is None else np.array([near.intercept, near.slope, near.square][: degree + 1])
     found = fit_logistic(features, pooled.weight, hits, near=start)
@@ -245,7 +245,7 @@ class Beta(BinaryRecipe):
         hits = hits_and_prior(pooled, z, self.penalty)
         while True:
             known = None if near is None else np.array([getattr(near, name[0]) for name in columns])
-            found = fit_logistic(np.stack(list(columns.values()), axis=1), pooled.weight, hits, near=known)
+            found = fit_logistic(np.stack(list(columns.values())).T, pooled.weight, hits, near=known)
             values = dict(zip(columns, found.coefficients.tolist(), strict=True))
             negative = [name for name in values if name != "c" and values[name] < 0]
             if not negative or len(columns) == 1:
@@ -253,7 +253,7 @@ class Beta(BinaryRecipe):
             del columns[min(negative, key=values.__getitem__)]
         a, b = (max(values.get(name, values.get("ab", 0.0)), 0.0) for name in ("a", "b"))
         c = (a - b) * LN_2 if self.variant == "ab" else values.get("c", 0.0)
-        eta = np.stack(list(columns.values()), axis=1) @ found.coefficients
+        eta = np.stack(list(columns.values())).T @ found.coefficients
         fit = Fit(predictions.n, _mean_loss(pooled, eta), found.converged, cautions + _doubts(found, pooled))
         return BetaMap(predictions.classes, True, fit, a, b, c, limit)
 

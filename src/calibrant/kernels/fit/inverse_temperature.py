@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.logits import row_blocks
+from calibrant.kernels.logits import row_blocks, row_maxima
 from calibrant.kernels.rows.blocks import added_over_blocks
 from calibrant.types import Array, Floats
 
@@ -41,7 +41,7 @@ def _block_slopes(logits: Array, gaps: Floats, weights: Array | None, beta: Any,
     for inner in row_blocks(rows.stop - rows.start, logits.shape[1]):
         at = slice(rows.start + inner.start, rows.start + inner.stop)
         z = logits[at]
-        top = z.max(axis=1, keepdims=True)
+        top = row_maxima(z)
         below = z - top
         share = np.exp(beta * below)
         size = share.sum(axis=1, dtype=np.float64)
