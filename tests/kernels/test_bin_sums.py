@@ -131,6 +131,9 @@ def test_compiled_plain_and_numpy_sums_are_the_same(event, monkeypatch, weighted
     for name, size in (("numpy", NEVER), ("by size", 1)):
         monkeypatch.setattr(bin_sums, "COMPILE_FROM", size)
         found[name] = bin_sums.grid_sums(probs, outcomes, weights, thresholds)
+    monkeypatch.setattr(bin_sums, "counted_pass", bin_sums.counted_pass.plain)
+    if not (weighted or soft):
+        found["counted"] = bin_sums._counted_sums(probs, outcomes, *bin_sums.guarded(thresholds), 4)[:15]
     for name, sums in found.items():
         np.testing.assert_allclose(sums, expected, rtol=ROUNDING, atol=0, err_msg=name)
 
@@ -143,6 +146,7 @@ def test_few_rows_give_the_same_bits_before_and_after_many_were_compiled(monkeyp
     thresholds = EqualWidth(15).thresholds(probs.dtype)
     monkeypatch.setattr(bin_sums, "CHUNK", 900)
     monkeypatch.setattr(bin_sums.fused_pass, "_expected", set())
+    monkeypatch.setattr(bin_sums.counted_pass, "_expected", set())
     before = bin_sums.grid_sums(probs, outcomes, weights, thresholds)
     monkeypatch.setattr(bin_sums, "COMPILE_FROM", 1)
     bin_sums.grid_sums(probs, outcomes, weights, thresholds)

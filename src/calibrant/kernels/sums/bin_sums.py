@@ -41,9 +41,11 @@ ONE = np.ones(1)
 
 def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: Array) -> Floats:
     """Sums in equal-width bins; thresholds have the precision of `probs`."""
-    n_bins, arrays = len(thresholds) - 1, (probs, outcomes, ONE if weights is None else weights)
-    many = len(probs) >= COMPILE_FROM
-    if not many and not fused_pass.ready(*arrays):
+    n_bins, kernel, arrays = len(thresholds) - 1, fused_pass, (probs, outcomes, ONE if weights is None else weights)
+    many, counted = len(probs) >= COMPILE_FROM, weights is None and outcomes.dtype == np.uint8
+    if counted:
+        kernel, arrays = counted_pass, arrays[:2]
+    if not many and not kernel.ready(*arrays):
         if len(probs) <= CHUNK:
             return index_sums(grid_index(probs, thresholds), probs, outcomes, weights, n_bins)
 
@@ -56,13 +58,16 @@ def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: 
 
     def part(rows: slice) -> Floats:
         # the lane of few rows adds them in the order in which NumPy does, so that the answer is the same
-        lanes = np.zeros((LANES if many else 1, len(padded), 4))
+        n_lanes = LANES if many else 1
+        if counted:
+            return _counted_sums(probs[rows], outcomes[rows], padded, scale, n_lanes)[:n_bins]
+        lanes = np.zeros((n_lanes, len(padded), 4))
         fused_pass(probs[rows], outcomes[rows], *weights_in(rows, weights), padded, scale, lanes)
         return np.asarray(lanes.sum(axis=0) if many else lanes[0])[:n_bins]
 
     if not many:
         return _in_order(len(probs), part, n_bins)
-    fused_pass.expect(*arrays)
+    kernel.expect(*arrays)
     return np.asarray(added_over_blocks(len(probs), part))
 
 
@@ -74,6 +79,16 @@ def _in_order(n: int, part: Callable[[slice], Floats], n_bins: int) -> Floats:
     for start in range(0, n, CHUNK):
         sums += part(slice(start, start + CHUNK))
     return sums
+
+
+def _counted_sums(probs: Array, outcomes: Array, padded: Array, scale: Any, n_lanes: int) -> Floats:
+    """The sums of rows that count once, with plain outcomes."""
+    counts, lanes = np.zeros(2 * n_lanes * len(padded), np.int64), np.zeros(4 * n_lanes * len(padded))
+    counted_pass(probs, outcomes, padded, scale, n_lanes - 1, counts, lanes)
+    np.add(counts[::2], counts[1::2], lanes[::4])
+    lanes[3::4] = counts[1::2]
+    found: Floats = lanes.reshape(n_lanes, -1, 4)
+    return found[0] if n_lanes == 1 else found.sum(axis=0)
 
 
 def grid_index(probs: Array, thresholds: Array) -> Indices:
@@ -165,6 +180,21 @@ def fused_pass(probs: Any, outcomes: Any, weights: Any, step: int, thresholds: A
         row = sums[np.uintp(i) & lanes, guarded_bin(p, thresholds, scale)]
         n_b, p_b, q_b, y_b = row[0] + w, row[1] + wp, row[2] + wp * np.float64(p), row[3] + w * y
         row[0], row[1], row[2], row[3] = n_b, p_b, q_b, y_b
+
+
+@compiled
+def counted_pass(probs: Any, outcomes: Any, thresholds: Any, scale: Any, last: int, counts: Any, sums: Any) -> None:
+    """The same for rows that count once, with plain outcomes: n − Y and Y are counted, P and Q are summed.
+
+    `last` is the last of the lanes, one after the other in flat arrays: these are faster to reach.
+    """
+    for i in range(np.uintp(len(probs))):
+        p = np.float64(probs[i])
+        lane = np.uintp(np.uintp(i) & np.uintp(last)) * np.uintp(len(thresholds))
+        b = np.uintp(lane + guarded_bin(probs[i], thresholds, scale))
+        counts[np.uintp(2) * b + np.uintp(outcomes[i] & np.uint8(1))] += 1
+        sums[np.uintp(4) * b + np.uintp(1)] += p
+        sums[np.uintp(4) * b + np.uintp(2)] += p * p
 
 
 def error_grid(probs: Array, outcomes: Array, weights: Array | None, cells: int) -> Floats:
