@@ -40,7 +40,7 @@ def grouped(probs: Array, outcomes: Array, weights: Array | None, squares: Array
     if w is None and (p[1:] != p[:-1]).all():
         table = np.empty((3, len(p)))  # one piece of memory: the system keeps as much for the next call
         table[0], table[1], table[2] = p, 1.0, y
-        return Pooled(*table, single=True)
+        return Pooled(table[0], table[1], table[2], single=True)
     starts = group_starts(p)
     values = p[starts].astype(np.float64)
     if w is None:

@@ -41,10 +41,9 @@ ONE = np.ones(1)
 
 def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: Array) -> Floats:
     """Sums in equal-width bins; thresholds have the precision of `probs`."""
-    n_bins, kernel, arrays = len(thresholds) - 1, fused_pass, (probs, outcomes, ONE if weights is None else weights)
-    many, counted = len(probs) >= COMPILE_FROM, weights is None and outcomes.dtype == np.uint8
-    if counted:
-        kernel, arrays = counted_pass, arrays[:2]
+    n_bins, many = len(thresholds) - 1, len(probs) >= COMPILE_FROM
+    counted, third = weights is None and outcomes.dtype == np.uint8, ONE if weights is None else weights
+    kernel, arrays = (counted_pass, [probs, outcomes]) if counted else (fused_pass, [probs, outcomes, third])
     if not many and not kernel.ready(*arrays):
         if len(probs) <= CHUNK:
             return index_sums(grid_index(probs, thresholds), probs, outcomes, weights, n_bins)
@@ -69,6 +68,13 @@ def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: 
         return _in_order(len(probs), part, n_bins)
     kernel.expect(*arrays)
     return np.asarray(added_over_blocks(len(probs), part))
+
+
+def grid_gaps(probs: Array, outcomes: Array, thresholds: Array) -> Floats:
+    """P − Y alone of few rows that count once."""
+    apart = np.subtract(probs, outcomes, dtype=np.float64)
+    gaps: Floats = np.bincount(grid_index(probs, thresholds), apart, len(thresholds) - 1).astype(np.float64, copy=False)
+    return gaps
 
 
 def _in_order(n: int, part: Callable[[slice], Floats], n_bins: int) -> Floats:
