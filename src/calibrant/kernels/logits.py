@@ -117,8 +117,14 @@ def two_columns(one: Array) -> Array:
     return np.stack([1 - one, one], axis=1)
 
 
+FEW_VALUES = 256
+"""Up to here two functions of NumPy take less time than `np.clip`."""
+
+
 def clipped(values: Array, low: Any, high: Any) -> Array:
-    """`np.clip` of short arrays, in half the time."""
+    """`np.clip`, of short arrays in half the time."""
+    if np.size(values) > FEW_VALUES:
+        return np.clip(values, low, high)
     found: Array = np.maximum(values, low)
     return np.minimum(found, high, out=found if isinstance(found, np.ndarray) else None)
 
