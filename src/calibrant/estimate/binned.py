@@ -184,7 +184,8 @@ def collect(predictions: Predictions, bins: Binning, view: Any = "auto", gaps_fi
         return bins.collect(predictions.event(name))
     if (there := bins.collect_on_device(predictions, name)) is not None:
         return there
-    return (bins.collect_gaps if gaps_first else bins.collect)(predictions.event(name))
+    first = gaps_first and type(bins) is EqualWidth  # a rule derived from it may collect in its own way
+    return (bins.collect_gaps if first else bins.collect)(predictions.event(name))
 
 
 @dataclass(frozen=True, slots=True)
