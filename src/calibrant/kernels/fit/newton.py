@@ -126,6 +126,9 @@ class _Likelihood:
         return np.array([loss, *slopes, *(inner(one, other) for one in bent for other in x)])
 
 
+CACHED_ROWS = 1 << 12
+"""Rows of a few chances each that stay in a core's cache."""
+
 LARGEST_RATIO = 1e100
 """Of two chances of a row, so that squares stay finite."""
 
@@ -145,9 +148,14 @@ def fit_mixture(chances: Floats, weight: Floats, near: Floats | None = None) -> 
             return -float(np.dot(w, np.log(chances @ u)))
 
     def step(u: Floats) -> Floats:
-        ratio = np.minimum(chances / (chances @ u)[:, None], LARGEST_RATIO)
-        slope = -(w @ ratio)  # at the optimum −1 where u > 0 and no less where u = 0
-        return _simplex_step(u, slope, (ratio.T * w) @ ratio)
+        slope, curvature = np.zeros(m), np.zeros((m, m))
+        for start in range(0, len(w), CACHED_ROWS):
+            some, mass = chances[start : start + CACHED_ROWS], w[start : start + CACHED_ROWS]
+            ratio = some / (some @ u)[:, None]
+            np.minimum(ratio, LARGEST_RATIO, out=ratio)
+            slope -= mass @ ratio  # at the optimum −1 where u > 0 and no less where u = 0
+            curvature += (ratio.T * mass) @ ratio
+        return _simplex_step(u, slope, curvature)
 
     found = newton(loss, step, np.full(m, 1 / m), 1e-12) if near is None else newton(loss, step, near, 1e-6)
     return NewtonFit(found.coefficients / found.coefficients.sum(), found.loss, found.converged)
