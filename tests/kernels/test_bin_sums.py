@@ -155,6 +155,20 @@ def test_few_rows_give_the_same_bits_before_and_after_many_were_compiled(monkeyp
     assert np.array_equal(bin_sums.grid_sums(probs, outcomes, weights, thresholds), before)
 
 
+@pytest.mark.parametrize("dtype", some.DTYPES)
+def test_gaps_have_the_same_bits_compiled_or_not(monkeypatch, dtype):
+    rng = np.random.default_rng(4)
+    probs = np.append(np.arange(16) / 15, rng.random(4000)).astype(dtype)
+    outcomes, thresholds = (rng.random(4016) < 0.4).astype(np.uint8), EqualWidth(15).thresholds(probs.dtype)
+    found = {}
+    for name, ready in (("numpy", False), ("compiled", True)):
+        monkeypatch.setattr(bin_sums.gap_pass, "ready", lambda *_, ready=ready: ready)
+        found[name] = bin_sums.grid_gaps(probs, outcomes, thresholds)
+    sums = bin_sums.grid_sums(probs, outcomes, None, thresholds)
+    assert np.array_equal(found["numpy"], found["compiled"])
+    np.testing.assert_allclose(found["numpy"], sums[:, 1] - sums[:, 3], atol=1e-10)
+
+
 def test_strided_and_read_only_columns_give_the_same_sums(event, monkeypatch):
     probs, outcomes, _ = event
     thresholds = EqualWidth(15).thresholds(probs.dtype)

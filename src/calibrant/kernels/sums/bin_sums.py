@@ -53,7 +53,7 @@ def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: 
             return index_sums(grid_index(probs[rows], thresholds), probs[rows], outcomes[rows], w, n_bins)
 
         return _in_order(len(probs), some, n_bins)
-    padded, scale = _guarded(thresholds.tobytes(), thresholds.dtype) if n_bins <= FEW_BINS else guarded(thresholds)
+    padded, scale = _kept_guarded(thresholds)
 
     def part(rows: slice) -> Floats:
         # the lane of few rows adds them in the order in which NumPy does, so that the answer is the same
@@ -71,7 +71,12 @@ def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: 
 
 
 def grid_gaps(probs: Array, outcomes: Array, thresholds: Array) -> Floats:
-    """P − Y alone of few rows that count once."""
+    """P − Y alone of few rows that count once; compiled, they are added in the same order."""
+    if gap_pass.ready(probs, outcomes):
+        padded, scale = _kept_guarded(thresholds)
+        sums = np.zeros(len(padded))
+        gap_pass(probs, outcomes, padded, scale, sums)
+        return sums[: len(thresholds) - 1]
     apart = np.subtract(probs, outcomes, dtype=np.float64)
     gaps: Floats = np.bincount(grid_index(probs, thresholds), apart, len(thresholds) - 1).astype(np.float64, copy=False)
     return gaps
@@ -155,6 +160,12 @@ def guarded(thresholds: Array) -> tuple[Array, Any]:
     return padded, thresholds.dtype.type((len(thresholds) - 1) * UP)
 
 
+def _kept_guarded(thresholds: Array) -> tuple[Array, Any]:
+    """The same, kept for the next call where bins are few."""
+    few = len(thresholds) - 1 <= FEW_BINS
+    return _guarded(thresholds.tobytes(), thresholds.dtype) if few else guarded(thresholds)
+
+
 @lru_cache(maxsize=64)
 def _guarded(thresholds: bytes, dtype: Any) -> tuple[Array, Any]:
     return guarded(np.frombuffer(thresholds, dtype))  # not read-only, for which all loops would be compiled anew
@@ -201,6 +212,13 @@ def counted_pass(probs: Any, outcomes: Any, thresholds: Any, scale: Any, last: i
         counts[np.uintp(2) * b + np.uintp(outcomes[i] & np.uint8(1))] += 1
         sums[np.uintp(4) * b + np.uintp(1)] += p
         sums[np.uintp(4) * b + np.uintp(2)] += p * p
+
+
+@compiled
+def gap_pass(probs: Any, outcomes: Any, thresholds: Any, scale: Any, sums: Any) -> None:
+    """Add p − y to the sum of its bin."""
+    for i in range(np.uintp(len(probs))):
+        sums[guarded_bin(probs[i], thresholds, scale)] += np.float64(probs[i]) - np.float64(outcomes[i])
 
 
 def error_grid(probs: Array, outcomes: Array, weights: Array | None, cells: int) -> Floats:
