@@ -56,6 +56,10 @@ REASONS: dict[tuple[str, str], str] = {
         "many",
     ): "the spread of the scores is summed too, for the interval, after checks of labels and probabilities",
     (
+        "brier of classes",
+        "many",
+    ): "scores every class that each row could have had too, of which the largest limits the interval",
+    (
         "log",
         "many",
     ): "the spread of the scores is summed too, and rows with a rare outcome are searched for, both for the interval",

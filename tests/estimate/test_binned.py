@@ -316,3 +316,23 @@ def test_a_number_means_bins_of_the_usual_rule(function):
             InputError, match=r"bins must be a number of bins, EqualWidth\(m\), EqualMass\(m\) or Edges"
         ):
             function(test, bins=wrong)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("labels", ["bool", "uint8", "int64"])
+def test_few_rows_have_the_value_of_all_their_sums(rng, dtype, labels):
+    probs = np.append(rng.integers(0, 16, 50) / 15, rng.random(150)).astype(dtype)
+    outcomes = (rng.random(200) < probs).astype(labels)
+    found, doubled = cal.ece(outcomes, probs), cal.ece(outcomes, probs, counts=np.full(200, 2))
+    assert found.value == pytest.approx(doubled.value, abs=ROUNDING)
+    assert found.parts["bins"].mean_prob == pytest.approx(doubled.parts["bins"].mean_prob, abs=ROUNDING)
+    table = found.parts["bins"]
+    gaps = np.abs(table.mean_prob - table.label_rate)
+    assert found.value == pytest.approx(float(table.weight @ gaps) / 200, abs=ROUNDING)
+
+
+def test_bins_that_are_read_late_hold_the_rows_of_the_call(rng):
+    probs, outcomes = rng.random(300), rng.integers(0, 2, 300).astype(np.uint8)
+    expected, found = cal.ece(outcomes, probs).to_data(), cal.ece(outcomes, probs)
+    probs[:], outcomes[:] = 0.5, 1
+    assert found.to_data() == expected

@@ -36,7 +36,8 @@ def test_the_estimate_is_the_same(rng, monkeypatch, name, dtype):
         probs, outcomes = scored(kind, rng, 400, dtype)
         expected = CALLS[name](outcomes, probs)
         with monkeypatch.context() as lowered:
-            for module in (buckets, groups, laplace, sums, error_grid):
+            lowered.setattr(buckets, "BUCKETS_FROM", 1)
+            for module in (groups, laplace, sums, error_grid):
                 lowered.setattr(module, "COMPILE_FROM", 1)
             found = CALLS[name](outcomes, probs)
         assert found.value == pytest.approx(expected.value, abs=ROUNDING), kind
@@ -51,7 +52,8 @@ def test_the_estimate_is_the_same(rng, monkeypatch, name, dtype):
 
 
 def test_one_row_is_enough(monkeypatch):
-    for module in (buckets, groups, laplace, sums, error_grid):
+    monkeypatch.setattr(buckets, "BUCKETS_FROM", 1)
+    for module in (groups, laplace, sums, error_grid):
         monkeypatch.setattr(module, "COMPILE_FROM", 1)
     for name, call in CALLS.items():
         if name not in ("cross-validated", "SKCE"):

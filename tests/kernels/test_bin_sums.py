@@ -131,6 +131,9 @@ def test_compiled_plain_and_numpy_sums_are_the_same(event, monkeypatch, weighted
     for name, size in (("numpy", NEVER), ("by size", 1)):
         monkeypatch.setattr(bin_sums, "COMPILE_FROM", size)
         found[name] = bin_sums.grid_sums(probs, outcomes, weights, thresholds)
+    monkeypatch.setattr(bin_sums, "counted_pass", bin_sums.counted_pass.plain)
+    if not (weighted or soft):
+        found["counted"] = bin_sums._counted_sums(probs, outcomes, *bin_sums.guarded(thresholds), 4)[:15]
     for name, sums in found.items():
         np.testing.assert_allclose(sums, expected, rtol=ROUNDING, atol=0, err_msg=name)
 
@@ -143,12 +146,27 @@ def test_few_rows_give_the_same_bits_before_and_after_many_were_compiled(monkeyp
     thresholds = EqualWidth(15).thresholds(probs.dtype)
     monkeypatch.setattr(bin_sums, "CHUNK", 900)
     monkeypatch.setattr(bin_sums.fused_pass, "_expected", set())
+    monkeypatch.setattr(bin_sums.counted_pass, "_expected", set())
     before = bin_sums.grid_sums(probs, outcomes, weights, thresholds)
     monkeypatch.setattr(bin_sums, "COMPILE_FROM", 1)
     bin_sums.grid_sums(probs, outcomes, weights, thresholds)
     monkeypatch.setattr(bin_sums, "COMPILE_FROM", NEVER)
     monkeypatch.setattr(bin_sums, "index_sums", None)  # which the compiled loop does without
     assert np.array_equal(bin_sums.grid_sums(probs, outcomes, weights, thresholds), before)
+
+
+@pytest.mark.parametrize("dtype", some.DTYPES)
+def test_gaps_have_the_same_bits_compiled_or_not(monkeypatch, dtype):
+    rng = np.random.default_rng(4)
+    probs = np.append(np.arange(16) / 15, rng.random(4000)).astype(dtype)
+    outcomes, thresholds = (rng.random(4016) < 0.4).astype(np.uint8), EqualWidth(15).thresholds(probs.dtype)
+    found = {}
+    for name, ready in (("numpy", False), ("compiled", True)):
+        monkeypatch.setattr(bin_sums.gap_pass, "ready", lambda *_, ready=ready: ready)
+        found[name] = bin_sums.grid_gaps(probs, outcomes, thresholds)
+    sums = bin_sums.grid_sums(probs, outcomes, None, thresholds)
+    assert np.array_equal(found["numpy"], found["compiled"])
+    np.testing.assert_allclose(found["numpy"], sums[:, 1] - sums[:, 3], atol=1e-10)
 
 
 def test_strided_and_read_only_columns_give_the_same_sums(event, monkeypatch):

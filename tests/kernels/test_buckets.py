@@ -78,7 +78,7 @@ def test_sums_are_those_of_the_rows(rng, monkeypatch, kind, dtype, plain):
 
 
 def test_only_many_plain_rows_are_worth_it(monkeypatch):
-    monkeypatch.setattr(buckets, "COMPILE_FROM", 3)
+    monkeypatch.setattr(buckets, "BUCKETS_FROM", 3)
     plain, soft, weights = np.zeros(3, np.uint8), np.zeros(3), np.ones(3)
     assert buckets.worth_buckets(soft, plain, None)
     assert not buckets.worth_buckets(soft[:2], plain[:2], None)

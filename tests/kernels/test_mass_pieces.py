@@ -44,7 +44,7 @@ def test_few_rows_are_opened_and_crowded_rows_are_handed_back(rng):
 def test_the_rule_takes_either_road(rng, monkeypatch, kind, dtype):
     probs, outcomes = scored(kind, rng, 800, dtype)
     expected = EqualMass(15).collect(Event(probs, outcomes, None, "binary"))
-    monkeypatch.setattr(buckets, "COMPILE_FROM", 1)
+    monkeypatch.setattr(buckets, "BUCKETS_FROM", 1)
     found = EqualMass(15).collect(Event(probs, outcomes, None, "binary"))
     np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12, atol=1e-15)
     assert np.array_equal(found.low, expected.low)

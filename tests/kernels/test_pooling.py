@@ -104,7 +104,7 @@ def test_empty_bins_are_rows_of_zeros():
 def test_many_rows_are_pooled_alike(rng, monkeypatch, kind, dtype, plain):
     probs, outcomes = scored(kind, rng, 700, dtype)
     expected = grouped(probs, outcomes, None)
-    monkeypatch.setattr(buckets, "COMPILE_FROM", 1)
+    monkeypatch.setattr(buckets, "BUCKETS_FROM", 1)
     monkeypatch.setattr(buckets, "RUN_ROWS", 70)
     if plain:
         for name in ("count_groups", "pool_rows"):

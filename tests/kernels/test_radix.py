@@ -69,7 +69,7 @@ def test_columns_of_a_matrix_are_sorted_too(rng):
 def test_rows_come_out_the_same_either_way(rng, monkeypatch, kind, dtype):
     probs, outcomes = scored(kind, rng, 1000, dtype)
     expected = ordered.in_order(probs, outcomes, None)
-    monkeypatch.setattr(buckets, "COMPILE_FROM", 1)
+    monkeypatch.setattr(buckets, "BUCKETS_FROM", 1)
     found = ordered.in_order(probs, outcomes, None)
     assert found[0].dtype == dtype
     assert np.array_equal(found[0], expected[0])

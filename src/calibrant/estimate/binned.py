@@ -98,7 +98,8 @@ def binned_error(
 
 
 def _measured(predictions: Predictions, bins: Binning, view: Any, options: Options) -> Estimate:
-    return finish(collect(predictions, bins, view), predictions.view(view), predictions.classes, options)
+    state = collect(predictions, bins, view, options.of_gaps)
+    return finish(state, predictions.view(view), predictions.classes, options)
 
 
 @estimator("ece", "expected calibration error", "ECE", views=EVERY_VIEW)
@@ -174,15 +175,17 @@ def _beside_all_rows(printed: Estimate, predictions: Predictions, view: Any) -> 
     return replace(printed, parts={**printed.parts, "all_rows": all_rows, "corrected": corrected}, cautions=(warning,))
 
 
-def collect(predictions: Predictions, bins: Binning, view: Any = "auto") -> BinSums:
-    """The additive state: per-bin sums, for the view's event or for each class."""
+def collect(predictions: Predictions, bins: Binning, view: Any = "auto", gaps_first: bool = False) -> BinSums:
+    """The additive state: per-bin sums, for the view's event or for each class; if `gaps_first`, some may wait until read."""
     name = predictions.view(view)
     if name == "classwise":
         return bins.collect_classes(predictions)
-    there = bins.collect_on_device(predictions, name) if isinstance(bins, EqualWidth) else None
-    if there is not None:
+    if not isinstance(bins, EqualWidth):
+        return bins.collect(predictions.event(name))
+    if (there := bins.collect_on_device(predictions, name)) is not None:
         return there
-    return bins.collect(predictions.event(view))
+    first = gaps_first and type(bins) is EqualWidth  # a rule derived from it may collect in its own way
+    return (bins.collect_gaps if first else bins.collect)(predictions.event(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +206,11 @@ class Options:
         if not self.clip and self.norm not in (1, "max") and self.root:
             why = "a negative square has no root"
             raise InputError("clip", "can be False only with root=False", why, "Pass root=False")
+
+    @property
+    def of_gaps(self) -> bool:
+        """Does the value need no more of each bin than Σ(p − y)?"""
+        return self.norm == 1 and not self.debiased
 
     def rooted(self, powers: Any) -> Any:
         """The error whose α-th power is given."""

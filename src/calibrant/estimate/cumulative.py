@@ -134,5 +134,5 @@ def running(event: Event, statistic: str) -> tuple[Floats, float, Callable[[], C
     if worth_buckets(event.probs, event.outcomes, event.weights):
         known = bucket_course(bucketed(event.probs, event.outcomes), both=statistic == "range")
         return known.sums, known.total, lambda: known
-    pooled = event.pooled
-    return np.add.accumulate(pooled.residual), pooled.total, lambda: group_course(pooled)
+    pooled, sums = event.pooled, event.pooled.residual
+    return np.add.accumulate(sums, out=sums), pooled.total, lambda: group_course(pooled)

@@ -68,7 +68,8 @@ def running_sums(values: Array) -> Array:
 
 def sigmoid(logits: Array) -> Array:
     """1/(1+e^−z), written with e^−|z| where e^−z would overflow."""
-    if not isinstance(logits, np.ndarray) or not logits.size or logits.min() < -np.finfo(logits.dtype).maxexp / 2:
+    array = isinstance(logits, np.ndarray) and logits.size
+    if not array or np.minimum.reduce(logits, axis=None) < -np.finfo(logits.dtype).maxexp / 2:
         small = np.exp(-np.abs(logits))
         result: Array = np.where(logits >= 0, 1, small) / (1 + small)
         return result
@@ -137,8 +138,14 @@ def two_columns(one: Array) -> Array:
     return np.stack([1 - one, one], axis=1)
 
 
+FEW_VALUES = 256
+"""Up to here two functions of NumPy take less time than `np.clip`."""
+
+
 def clipped(values: Array, low: Any, high: Any) -> Array:
-    """`np.clip` of short arrays, in half the time."""
+    """`np.clip`, of short arrays in half the time."""
+    if isinstance(values, np.ndarray) and values.size > FEW_VALUES:
+        return values.clip(low, high)
     found: Array = np.maximum(values, low)
     return np.minimum(found, high, out=found if isinstance(found, np.ndarray) else None)
 

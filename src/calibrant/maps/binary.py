@@ -54,6 +54,27 @@ class BinaryMap(CalibrationMap):
         return inside(self.of_log_odds(z), predictions.dtype)
 
 
+class LimitedMap(BinaryMap):
+    """A function of log-odds up to `limit`, beyond which they are read as this."""
+
+    limit: float
+
+    @abstractmethod
+    def of_limited(self, z: Floats) -> Floats:
+        """Recalibrated probabilities of log-odds within the limit; they may be written to."""
+
+    def of_log_odds(self, z: Floats) -> Floats:
+        """Of those within the limit."""
+        return self.of_limited(clipped(z, -self.limit, self.limit))
+
+    def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
+        """The same as for any map, with one limit."""
+        if are_logits:
+            return super().recalibrated(predictions, are_logits)
+        wide, limit = predictions.astype(np.float64, copy=False), min(self.limit, LAST)
+        return inside(self.of_limited(clipped(log_odds(wide), -limit, limit)), predictions.dtype)
+
+
 def pooled_log_odds(predictions: Predictions) -> tuple[Pooled, Floats, float, tuple[str, ...]]:
     """Rows pooled by equal prediction, their log-odds, the limit of these, and warnings.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.logits import log_probabilities, row_blocks, tamed, two_columns
+from calibrant.kernels.logits import log_probabilities, row_blocks, row_maxima, tamed, two_columns
 from calibrant.predictions import Predictions, on_device, plain_event
 from calibrant.predictions.content import one_by_one
 from calibrant.problems import InputError
@@ -108,7 +108,7 @@ def label_entries(predictions: Predictions) -> tuple[Indices, Array, Array]:
 
 def label_gaps(z: Array, predictions: Predictions) -> Floats:
     """The logit of the label of each row less the largest of the row; for soft labels its mean."""
-    labels, top = predictions.labels, z.max(axis=1).astype(np.float64)
+    labels, top = predictions.labels, row_maxima(z)[:, 0].astype(np.float64)
     if not predictions.soft:
         return z[np.arange(len(z)), labels].astype(np.float64) - top
     return np.einsum("ij,ij->i", z, soft_shares(predictions), dtype=np.float64) - top
@@ -119,7 +119,7 @@ def predicted_gaps(z: Array) -> Floats:
     found = np.empty(len(z))
     for rows in row_blocks(*z.shape):
         below = z[rows].astype(np.float64)
-        below -= below.max(axis=1, keepdims=True)
+        below -= row_maxima(below)
         share = np.exp(below)
         found[rows] = np.einsum("ij,ij->i", share, below) / share.sum(axis=1)
     return found

@@ -9,9 +9,9 @@ import numpy as np
 
 from calibrant.inputs import check_choice
 from calibrant.kernels.fit.newton import NewtonFit, fit_logistic
-from calibrant.kernels.logits import clipped, sigmoid, softplus
+from calibrant.kernels.logits import sigmoid, softplus
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.maps.binary import FAR, BinaryMap, BinaryRecipe, one_outcome, pooled_log_odds
+from calibrant.maps.binary import FAR, BinaryRecipe, LimitedMap, one_outcome, pooled_log_odds
 from calibrant.maps.calibration_map import CalibrationMap, Fit, map_recipe, map_record
 from calibrant.maps.log_space import check_penalty
 from calibrant.predictions import Predictions
@@ -113,7 +113,7 @@ class Quadratic(BinaryRecipe):
 
 
 @map_record
-class LogOddsMap(BinaryMap):
+class LogOddsMap(LimitedMap):
     """σ(b + a·z + c·z²)."""
 
     intercept: float = 0.0
@@ -145,12 +145,11 @@ class LogOddsMap(BinaryMap):
         found = {"intercept": self.intercept, "slope": self.slope}
         return found | ({"square": self.square} if self.square else {})
 
-    def of_log_odds(self, z: Floats) -> Floats:
+    def of_limited(self, z: Floats) -> Floats:
         """The polynomial in z, through the sigmoid."""
-        finite = clipped(z, -self.limit, self.limit)
-        finite *= self.slope + finite * self.square if self.square else self.slope
-        finite += self.intercept
-        return sigmoid(finite)
+        z *= self.slope + z * self.square if self.square else self.slope
+        z += self.intercept
+        return sigmoid(z)
 
 
 def _mean_loss(pooled: Pooled, log_odds: Floats) -> float:
@@ -166,7 +165,7 @@ def _check_targets(penalty: Any) -> None:
 
 def _fit(predictions: Predictions, degree: int, penalty: Any, near: LogOddsMap | None = None) -> LogOddsMap:
     pooled, z, limit, cautions = pooled_log_odds(predictions)
-    features = np.stack([z**power for power in range(degree + 1)], axis=1)
+    features = np.stack([z**power for power in range(degree + 1)]).T
     hits = smoothed_hits(pooled) if penalty == "targets" else hits_and_prior(pooled, z, penalty)
     start = None if near is None else np.array([near.intercept, near.slope, near.square][: degree + 1])
     found = fit_logistic(features, pooled.weight, hits, near=start)
@@ -245,7 +244,7 @@ class Beta(BinaryRecipe):
         hits = hits_and_prior(pooled, z, self.penalty)
         while True:
             known = None if near is None else np.array([getattr(near, name[0]) for name in columns])
-            found = fit_logistic(np.stack(list(columns.values()), axis=1), pooled.weight, hits, near=known)
+            found = fit_logistic(np.stack(list(columns.values())).T, pooled.weight, hits, near=known)
             values = dict(zip(columns, found.coefficients.tolist(), strict=True))
             negative = [name for name in values if name != "c" and values[name] < 0]
             if not negative or len(columns) == 1:
@@ -253,13 +252,13 @@ class Beta(BinaryRecipe):
             del columns[min(negative, key=values.__getitem__)]
         a, b = (max(values.get(name, values.get("ab", 0.0)), 0.0) for name in ("a", "b"))
         c = (a - b) * LN_2 if self.variant == "ab" else values.get("c", 0.0)
-        eta = np.stack(list(columns.values()), axis=1) @ found.coefficients
+        eta = np.stack(list(columns.values())).T @ found.coefficients
         fit = Fit(predictions.n, _mean_loss(pooled, eta), found.converged, cautions + _doubts(found, pooled))
         return BetaMap(predictions.classes, True, fit, a, b, c, limit)
 
 
 @map_record
-class BetaMap(BinaryMap):
+class BetaMap(LimitedMap):
     """σ(c + a·ln p − b·ln(1−p))."""
 
     a: Annotated[float, Within(0, BIG)] = 1.0
@@ -281,7 +280,7 @@ class BetaMap(BinaryMap):
     def keeps_accuracy(self) -> bool:  # type: ignore[override]
         return self.a == self.b > 0 and self.c == 0
 
-    def of_log_odds(self, z: Floats) -> Floats:
+    def of_limited(self, z: Floats) -> Floats:
         """From the log-odds: ln p = −ln(1 + e^−z) and −ln(1−p) = ln(1 + e^z)."""
-        right, left = softplus(clipped(z, -self.limit, self.limit))
+        right, left = softplus(z)
         return sigmoid(self.c - self.a * left + self.b * right)

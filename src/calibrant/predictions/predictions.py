@@ -385,13 +385,16 @@ class Predictions(Constructors, Views, Weighed, Rows):
     def copied(self) -> Predictions:
         """The same with arrays of its own, where these were borrowed."""
         other = self._copy()
-        other._hold(lambda array: read_only(array.copy(order="K")))
+        for name in self.held:
+            if (array := getattr(other, name)) is not None:
+                array = array.copy(order="K")
+                array.flags.writeable = False
+                setattr(other, name, array)
         return other
 
     def _copy(self) -> Predictions:
         other = object.__new__(type(self))
-        for names in (self.held, self.told):
-            for name in names:
-                setattr(other, name, getattr(self, name))
+        for name in self.held + self.told:
+            setattr(other, name, getattr(self, name))
         other._events, other.source = {}, None
         return other

@@ -50,7 +50,9 @@ class BrierScore(Score):
     def of_classes(self, probs: Array) -> Floats:
         """The same for every class."""
         squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
-        return squares[:, None] + 1 - 2 * probs.astype(np.float64)
+        found: Floats = np.multiply(probs, -2.0, dtype=np.float64)
+        found += squares[:, None] + 1
+        return found
 
     def of_event(self, probs: Array, outcomes: Array) -> Floats:
         """Both classes count: twice (p − y)²."""

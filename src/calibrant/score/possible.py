@@ -123,7 +123,7 @@ class ScoredRows:
     possible: Floats
     """(n, K)"""
     chances: Floats
-    """(n, K), the predicted probabilities"""
+    """(n, K), the predicted probabilities, in double precision where the score is not limited"""
     weights: Array | None
     squares: Array | None
     limited: bool
@@ -168,6 +168,8 @@ class ScoredRows:
         reach = (moments.squares / ENOUGH) ** 0.5
         low, high, wide = moments.mean - reach, moments.mean + reach, 1.0 if self.limited else 1 + 1 / PER_OCTAVE
         low, high = low * wide if low > 0 else low / wide, high * wide if high < 0 else high / wide
+        if self.limited and self.weights is None:
+            return 0.0 if low <= self.possible.min() and self.possible.max() <= high else np.inf  # NaN too
         beyond = ~((self.possible >= low) & (self.possible <= high))  # NaN too
         rows = np.flatnonzero(beyond.any(axis=1) if self.weights is None else beyond.any(axis=1) & (self.weights > 0))
         if not len(rows):
@@ -204,7 +206,7 @@ def scored_rows(score: Score, predictions: Predictions, view: Any = "canonical")
     """Scores of the rows and of every possible outcome."""
     possible, mass = score.possible(predictions, view), (predictions.weights, predictions.squares)
     if possible.shape[1] != 2 or not (predictions.is_binary or view != "canonical"):
-        chances = predictions.probs.astype(np.float64)
+        chances = predictions.probs if score.limited else predictions.probs.astype(np.float64, copy=False)
         return ScoredRows(score.rows(predictions, view), possible, chances, *mass, score.limited)
     event = predictions.event("binary" if view == "canonical" else view)
     p = event.probs.astype(np.float64)

@@ -172,7 +172,7 @@ class Score(Rule):
         name = "canonical" if view == "canonical" else predictions.view(view)
         found: Moments | LimitedMean | ClusterMean
         if self.quick is not None and (cluster is None or cluster is False) and self._few_rows(predictions):
-            mean = self._mean(predictions, view)
+            mean = self._mean(predictions, name)
             if math.isfinite(mean):
                 kept = predictions if predictions is labels else predictions.copied()
                 later = _both(level, lambda: self.moments(kept, view))

@@ -76,6 +76,8 @@ class Pooled(Record):
     @property
     def residual(self) -> Floats:
         """Σ w(p − y) of each group."""
+        if self.single:
+            return np.subtract(self.values, self.hits)
         residual = self.weight * self.values
         residual -= self.hits
         return residual

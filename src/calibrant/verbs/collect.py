@@ -11,7 +11,6 @@ import numpy as np
 from calibrant.bins import EqualWidth
 from calibrant.inputs import check_count
 from calibrant.kernels.compiled import COMPILE_FROM
-from calibrant.kernels.rows.buckets import worth_buckets
 from calibrant.kernels.rows.cells import MOST_ROWS, N_CELLS, CellTable
 from calibrant.methods import methods
 from calibrant.options import checked
@@ -143,7 +142,8 @@ def grown(state: State, predictions: Predictions) -> bool:
 
 def _pooled(event: Event, coarse: bool, max_distinct: int | None) -> Pooled | CellTable:
     """The rows of an event by prediction; by bucket at once where there will be buckets in the end."""
-    if worth_buckets(event.probs, event.outcomes, event.weights) and (coarse or _many(event.probs, max_distinct)):
+    many = len(event.probs) >= COMPILE_FROM and event.weights is None and event.hard
+    if many and (coarse or _many(event.probs, max_distinct)):
         table = CellTable()
         table.add(event.probs, event.outcomes)
         return table

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.compiled import compiled, in_caller, worth_compiling
-from calibrant.kernels.fit.knot_heights import Family, fit_heights, sigmoid
+from calibrant.kernels.compiled import compiled, worth_compiling
+from calibrant.kernels.fit.knot_heights import Family, fit_heights
+from calibrant.kernels.logits import clipped, sigmoid
 from calibrant.types import Floats, Indices
 
 RIDGE = 1e-3
@@ -26,83 +27,59 @@ TIE = 1e-9
 """Places that explain the same but for rounding: the first is taken."""
 
 
-@in_caller
-def parabola(x: float, w: float, s: float, f: float, family: Any) -> Any:
-    """ω and the response of a cell: its loss around f is ω·g²/2 − response·g, g = value − x."""
+def parabola(x: Floats, w: Floats, s: Floats, f: Floats, family: Family) -> tuple[Floats, Floats]:
+    """ω and the response of each cell: its loss around f is ω·g²/2 − response·g, g = value − x."""
     if family.logit:
-        mu = sigmoid(f)[0]
+        mu = sigmoid(f)
         v = mu * (1 - mu)
         omega = w * v * v if family.brier else w * v
         return omega, omega * (f - x) + (v if family.brier else 1.0) * (s - w * mu)
-    c = min(max(f, SEARCH_FLOOR), 1 - SEARCH_FLOOR)
-    v = 1.0 if family.brier else 1 / (c * (1 - c))
+    if family.brier:
+        return w, s - w * x
+    c = clipped(f, SEARCH_FLOOR, 1 - SEARCH_FLOOR)
+    v = 1 / (c * (1 - c))
     return w * v, v * (s - w * x)
 
 
-@compiled
-def prefix_sums(x: Any, w: Any, s: Any, fitted: Any, cut: Any, middle: float, family: Any, sums: Any) -> None:
-    """(places, 5), zeros at first: Σω, Σωd, Σωd², Σresponse, Σresponse·d over the cells before each place.
-
-    d = x − middle.
-    """
-    place = 1
-    t0, t1, t2, t3, t4 = 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(len(x) + 1):
-        while place < len(cut) and (i == len(x) or (place < len(cut) - 1 and cut[place] <= i)):
-            sums[place, 0], sums[place, 1], sums[place, 2], sums[place, 3], sums[place, 4] = t0, t1, t2, t3, t4
-            place += 1
-        if i < len(x):
-            at = x[i] - middle
-            omega, response = parabola(x[i], w[i], s[i], fitted[i], family)
-            t0 += omega
-            t1 += omega * at
-            t2 += omega * at * at
-            t3 += response
-            t4 += response * at
+def prefix_sums(
+    rows: tuple[Floats, Floats, Floats], fitted: Floats, cut: Indices, middle: float, family: Family
+) -> Floats:
+    """(places, 5): Σω, Σωd, Σωd², Σresponse, Σresponse·d over the cells before each place; d = x − middle."""
+    at, terms = rows[0] - middle, np.empty((5, len(rows[0])))
+    terms[0], terms[3] = parabola(*rows, fitted, family)
+    np.multiply(terms[0], at, terms[1])
+    np.multiply(terms[1], at, terms[2])
+    np.multiply(terms[3], at, terms[4])
+    sums = np.zeros((len(cut), 5))
+    np.cumsum(np.add.reduceat(terms, cut[:-1], axis=1).T, axis=0, out=sums[1:])
+    return sums
 
 
 @compiled
-def piece(t: Any, sums: Any, middle: float, i: int, j: int) -> Any:
-    """Normal equations of the piece from place i to place j.
+def carried(t: Any, sums: Any, middle: float, start: int, stop: int, d: float, u: float, gain: float) -> Any:
+    """The knot at place `start` eliminated: what the one at `stop` inherits, by the normal equations of the piece.
 
-    Three entries of the matrix, two of the right side.
+    A knot has a diagonal, a right side, and what is explained so far.
     """
+    i, j = min(start, stop), max(start, stop)
     left, length = t[i] - middle, t[j] - t[i]
     s0, s1, s2 = sums[j, 0] - sums[i, 0], sums[j, 1] - sums[i, 1], sums[j, 2] - sums[i, 2]
     r0, r1 = sums[j, 3] - sums[i, 3], sums[j, 4] - sums[i, 4]
     u1 = (s1 - left * s0) / length
-    u2 = max((s2 - 2 * left * s1 + left * left * s0) / (length * length), 0.0)
-    r1 = (r1 - left * r0) / length
-    return max(s0 - 2 * u1 + u2, 0.0), u1 - u2, u2, r0 - r1, r1
-
-
-@compiled
-def eliminate(
-    d: float, u: float, gain: float, near: float, across: float, far: float, r_near: float, r_far: float
-) -> Any:
-    """One end of a piece eliminated.
-
-    An end has a diagonal, a right side, and what is explained so far. Returns what the
-    far end inherits.
-    """
+    far = max((s2 - 2 * left * s1 + left * left * s0) / (length * length), 0.0)
+    near, across, r_far = max(s0 - 2 * u1 + far, 0.0), u1 - far, (r1 - left * r0) / length
+    r_near = r0 - r_far
+    if start > stop:
+        near, far, r_near, r_far = far, near, r_far, r_near
     d, u = d + near, u + r_near
     return max(far - across * across / d, 0.0), r_far - across * u / d, gain + u * u / d
 
 
 @compiled
-def pass_right(t: Any, sums: Any, middle: float, knots: Any, left: Any, q: int) -> None:
-    """Eliminate the knot before q."""
-    aa, ab, bb, ra, rb = piece(t, sums, middle, knots[q - 1], knots[q])
-    d, r, gain = eliminate(left[q - 1, 0], left[q - 1, 1], left[q - 1, 2], aa, ab, bb, ra, rb)
-    left[q, 0], left[q, 1], left[q, 2] = RIDGE + d, r, gain
-
-
-@compiled
-def pass_left(t: Any, sums: Any, middle: float, knots: Any, right: Any, q: int) -> None:
-    """Eliminate the knot after q."""
-    aa, ab, bb, ra, rb = piece(t, sums, middle, knots[q], knots[q + 1])
-    d, r, gain = eliminate(right[q + 1, 0], right[q + 1, 1], right[q + 1, 2], bb, ab, aa, rb, ra)
-    right[q, 0], right[q, 1], right[q, 2] = RIDGE + d, r, gain
+def carry(t: Any, sums: Any, middle: float, knots: Any, at: Any, p: int, q: int) -> None:
+    """Eliminate the knot p, a neighbour of q."""
+    d, r, gain = carried(t, sums, middle, knots[p], knots[q], at[p, 0], at[p, 1], at[p, 2])
+    at[q, 0], at[q, 1], at[q, 2] = RIDGE + d, r, gain
 
 
 @compiled
@@ -115,10 +92,8 @@ def best_between(t: Any, sums: Any, middle: float, mass: Any, gap: float, left: 
     for k in range(i + 1, j):
         if mass[k] - mass[i] < gap or mass[j] - mass[k] < gap:
             continue
-        aa, ab, bb, ra, rb = piece(t, sums, middle, i, k)
-        d, r, gain = eliminate(left[0], left[1], left[2], aa, ab, bb, ra, rb)
-        aa, ab, bb, ra, rb = piece(t, sums, middle, k, j)
-        d, r, gain = eliminate(RIDGE + d, r, gain, aa, ab, bb, ra, rb)
+        d, r, gain = carried(t, sums, middle, i, k, left[0], left[1], left[2])
+        d, r, gain = carried(t, sums, middle, k, j, RIDGE + d, r, gain)
         r += right[1]
         gain += right[2] + r * r / (right[0] + d)
         if where < 0 or gain > best * (1 + TIE):
@@ -135,13 +110,13 @@ def insert_knot(t: Any, mass: Any, gap: float, middle: float, sums: Any, left: A
     n_knots = len(found) - 1
     left[0, 0] = right[n_knots - 1, 0] = right[n_knots, 0] = RIDGE
     for q in range(1, n_knots):
-        pass_right(t, sums, middle, found, left, q)
+        carry(t, sums, middle, found, left, q - 1, q)
     best, new, at = -1.0, -1, 0
     for q in range(n_knots - 1, 0, -1):
         gain, k = best_between(t, sums, middle, mass, gap, left[q - 1], right[q], found[q - 1], found[q])
         if k >= 0 and gain > best * (1 + TIE):
             best, new, at = gain, k, q
-        pass_left(t, sums, middle, found, right, q - 1)
+        carry(t, sums, middle, found, right, q, q - 1)
     if new < 0:
         return False
     for q in range(n_knots, at, -1):
@@ -149,10 +124,10 @@ def insert_knot(t: Any, mass: Any, gap: float, middle: float, sums: Any, left: A
     found[at] = new
     right[n_knots, 0], right[n_knots, 1], right[n_knots, 2] = RIDGE, 0.0, 0.0
     for q in range(n_knots - 1, 0, -1):
-        pass_left(t, sums, middle, found, right, q)
+        carry(t, sums, middle, found, right, q + 1, q)
     for q in range(1, n_knots):
         found[q] = best_between(t, sums, middle, mass, gap, left[q - 1], right[q + 1], found[q - 1], found[q + 1])[1]
-        pass_right(t, sums, middle, found, left, q)
+        carry(t, sums, middle, found, left, q - 1, q)
     return True
 
 
@@ -175,12 +150,10 @@ def better_knots(
     to two neighbours, a knot between these is tried in O(1). Returns `knots` as they are
     if no place is left. `fast` compiles the loops.
     """
-    (x, w, s), (t, cut, mass) = rows, places
-    add, insert = (prefix_sums, insert_knot) if fast else (prefix_sums.plain, insert_knot.plain)
-    middle, sums, found = float(x[0] + x[-1]) / 2, np.zeros((len(cut), 5)), np.append(knots, len(t) - 1)
-    add(x, w, s, fitted, cut, middle, family, sums)
-    left, right = (np.zeros((len(found), 3)) for _ in "12")
-    return found if insert(t, mass, gap, middle, sums, left, right, found) else knots
+    x, (t, cut, mass) = rows[0], places
+    middle, found, insert = float(x[0] + x[-1]) / 2, np.append(knots, len(t) - 1), insert_knot
+    sums, (left, right) = prefix_sums(rows, fitted, cut, middle, family), np.zeros((2, len(found), 3))
+    return found if (insert if fast else insert.plain)(t, mass, gap, middle, sums, left, right, found) else knots
 
 
 CELLS = 1000
@@ -262,8 +235,11 @@ def _starts(x: Floats, w: Floats, most: int) -> Indices:
     return new[np.concatenate([[True], np.diff(cell) > 0])]
 
 
-def path(cells: Cells, weight: Floats, hits: Floats, family: Family, most: int) -> list[Bent]:
-    """The fits with 1, 2, …, `most` pieces; where no other knot fits, the last one again."""
+def path(cells: Cells, weight: Floats, hits: Floats, family: Family, most: int, among_many: bool = True) -> list[Bent]:
+    """The fits with 1, 2, …, `most` pieces; where no other knot fits, the last one again.
+
+    The loops that search for knots are compiled for a path `among_many`.
+    """
     fast = worth_compiling(len(cells.x), COMPILE_FROM)
     rows, places = (cells.x, weight, hits), (cells.t, cells.cut, cells.mass)
     knots = np.array([0, len(cells.t) - 1])
@@ -271,7 +247,7 @@ def path(cells: Cells, weight: Floats, hits: Floats, family: Family, most: int) 
     while len(found) < most:
         if found:
             gap = LEAST_GAP * float(cells.mass[-1])
-            grown = better_knots(rows, found[-1].at(cells.x), places, knots, gap, family, fast)
+            grown = better_knots(rows, found[-1].at(cells.x), places, knots, gap, family, fast and among_many)
             if len(grown) == len(knots):
                 return found + found[-1:] * (most - len(found))
             knots = grown

@@ -85,7 +85,7 @@ def best_line(x: Floats, y: Floats, w: Floats, family: Family, n_pieces: int) ->
         return _line(min((_rows(fine, family).fitted(ends, _line(straight)), straight), key=_loss))
     grids = _grids(x, w, ends, family.logit)
     on_grids = [found for grid in grids for found in _on_grid(rows, grid, straight, n_inner)]
-    quick = path(coarse, rows.weight, rows.hits, family, n_inner + 1)[-1]
+    quick = path(coarse, rows.weight, rows.hits, family, n_inner + 1, among_many=False)[-1]
     starts = [rows.fitted(quick.t, quick), *sorted(on_grids, key=_loss)[:STARTS]]
     moved = [_moved(rows, found, np.concatenate(grids)) for found in starts]
     if len(fine.x) == len(coarse.x):

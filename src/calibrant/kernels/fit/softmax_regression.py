@@ -340,14 +340,16 @@ def curvature_of(data: Data, start: Linear) -> Curvature:
     share = _loss_and_shares(some, start)[1]
     spread = share * (1 - share) * some.weights[:, None]
     k, d = len(start.bias), 2 if start.diagonal else len(start.bias) + 1
-    ones = np.ones((len(some.x), 1))
+    extended = np.concatenate([some.x, np.ones((len(some.x), 1))], axis=1)
     if k * d * d > MOST_CURVATURE and not start.diagonal:
-        features, sizes = np.concatenate([some.x, ones], axis=1), spread.sum(axis=0) + TINY
-        return Curvature((features.T * spread.sum(axis=1)) @ features / sizes.sum(), sizes)
-    blocks = np.empty((k, d, d))
+        sizes = spread.sum(axis=0) + TINY
+        return Curvature((extended.T * spread.sum(axis=1)) @ extended / sizes.sum(), sizes)
+    blocks, room = np.empty((k, d, d)), np.empty((len(extended), d))  # for every class the same: fresh memory is slow
     for j in range(k):
-        rows = spread[:, j] > LITTLE * spread[:, j].mean()  # the others, most of many classes, hardly add to it
-        x = some.x[rows, j : j + 1] if start.diagonal else some.x[rows]
-        features = np.concatenate([x, ones[rows]], axis=1)
-        blocks[j] = (features.T * spread[rows, j]) @ features
+        # the others, most of many classes, hardly add to it
+        rows = np.flatnonzero(spread[:, j] > LITTLE * spread[:, j].mean())
+        chosen = extended[:, [j, -1]] if start.diagonal else extended
+        features = chosen.take(rows, axis=0, out=room[: len(rows)], mode="clip")
+        features *= np.sqrt(spread[rows, j])[:, None]
+        blocks[j] = features.T @ features  # of a matrix with itself BLAS computes half
     return Curvature(blocks, np.ones(k))

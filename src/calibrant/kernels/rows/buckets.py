@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.compiled import COMPILE_FROM, compiled
+from calibrant.kernels.compiled import compiled
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.types import Array, Bools, Floats, Indices
 
@@ -41,9 +41,13 @@ SUMS, LOW, HIGH = 5, 5, 6
 highest prediction."""
 
 
+BUCKETS_FROM = 1 << 21
+"""Rows from which buckets take less time than one sort of all rows by NumPy, for which nothing is compiled."""
+
+
 def worth_buckets(probs: Array, outcomes: Array, weights: Array | None) -> bool:
     """Many rows, of plain outcomes and equal weight."""
-    return len(probs) >= COMPILE_FROM and weights is None and outcomes.dtype == np.uint8
+    return len(probs) >= BUCKETS_FROM and weights is None and outcomes.dtype == np.uint8
 
 
 def bucket_index(probs: Array) -> Array:

@@ -40,7 +40,8 @@ UNSIGNED: dict[int, Any] = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 def all_below(labels: Array, n_classes: int) -> bool:
     """Is every whole number at least 0 and below `n_classes`? Negative ones are large, read as unsigned."""
-    unsigned = labels.view(UNSIGNED[labels.dtype.itemsize])
+    dtype = labels.dtype
+    unsigned = labels if dtype.kind == "u" else labels.view(UNSIGNED[dtype.itemsize])
     if len(labels) <= ONE_CHECK:
         return bool(np.maximum.reduce(unsigned) < n_classes)
     return all(over_blocks(len(labels), lambda rows: bool(unsigned[rows].max() < n_classes), ONE_CHECK))

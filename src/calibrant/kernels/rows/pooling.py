@@ -38,7 +38,9 @@ def grouped(probs: Array, outcomes: Array, weights: Array | None, squares: Array
         return pooled(*sorted_keys(probs, outcomes))
     p, y, w = in_order(probs, outcomes, weights)
     if w is None and (p[1:] != p[:-1]).all():
-        return Pooled(p.astype(np.float64, copy=False), np.ones(len(p)), y.astype(np.float64), single=True)
+        table = np.empty((3, len(p)))  # one piece of memory: the system keeps as much for the next call
+        table[0], table[1], table[2] = p, 1.0, y
+        return Pooled(table[0], table[1], table[2], single=True)
     starts = group_starts(p)
     values = p[starts].astype(np.float64)
     if w is None:
@@ -152,7 +154,7 @@ def _between(columns: Iterable[Floats], cuts: Indices) -> Floats:
 
 def _columns(groups: Pooled) -> tuple[Floats, Floats, Floats, Floats]:
     """The sums of each prediction alone."""
-    wp = groups.weight * groups.values
+    wp = groups.values if groups.single else groups.weight * groups.values
     return groups.weight, wp, wp * groups.values, groups.hits
 
 
@@ -183,7 +185,8 @@ def in_order(probs: Array, outcomes: Array, weights: Array | None) -> tuple[Arra
         keys <<= unsigned(1)
         keys |= outcomes
         keys.sort()
-        y = (keys & unsigned(1)).astype(np.uint8)
+        y = np.empty(len(keys), np.uint8)
+        np.bitwise_and(keys, unsigned(1), out=y, casting="unsafe")  # fresh memory, of which this needs least, is slow
         keys >>= unsigned(1)
         return keys.view(probs.dtype), y, None
     order = np.lexsort((outcomes, probs) if weights is None else (weights, outcomes, probs))

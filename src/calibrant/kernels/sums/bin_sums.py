@@ -41,9 +41,10 @@ ONE = np.ones(1)
 
 def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: Array) -> Floats:
     """Sums in equal-width bins; thresholds have the precision of `probs`."""
-    n_bins, arrays = len(thresholds) - 1, (probs, outcomes, ONE if weights is None else weights)
-    many = len(probs) >= COMPILE_FROM
-    if not many and not fused_pass.ready(*arrays):
+    n_bins, many = len(thresholds) - 1, len(probs) >= COMPILE_FROM
+    counted, third = weights is None and outcomes.dtype == np.uint8, ONE if weights is None else weights
+    kernel, arrays = (counted_pass, [probs, outcomes]) if counted else (fused_pass, [probs, outcomes, third])
+    if not many and not kernel.ready(*arrays):
         if len(probs) <= CHUNK:
             return index_sums(grid_index(probs, thresholds), probs, outcomes, weights, n_bins)
 
@@ -52,18 +53,33 @@ def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: 
             return index_sums(grid_index(probs[rows], thresholds), probs[rows], outcomes[rows], w, n_bins)
 
         return _in_order(len(probs), some, n_bins)
-    padded, scale = _guarded(thresholds.tobytes(), thresholds.dtype) if n_bins <= FEW_BINS else guarded(thresholds)
+    padded, scale = _kept_guarded(thresholds)
 
     def part(rows: slice) -> Floats:
         # the lane of few rows adds them in the order in which NumPy does, so that the answer is the same
-        lanes = np.zeros((LANES if many else 1, len(padded), 4))
+        n_lanes = LANES if many else 1
+        if counted:
+            return _counted_sums(probs[rows], outcomes[rows], padded, scale, n_lanes)[:n_bins]
+        lanes = np.zeros((n_lanes, len(padded), 4))
         fused_pass(probs[rows], outcomes[rows], *weights_in(rows, weights), padded, scale, lanes)
         return np.asarray(lanes.sum(axis=0) if many else lanes[0])[:n_bins]
 
     if not many:
         return _in_order(len(probs), part, n_bins)
-    fused_pass.expect(*arrays)
+    kernel.expect(*arrays)
     return np.asarray(added_over_blocks(len(probs), part))
+
+
+def grid_gaps(probs: Array, outcomes: Array, thresholds: Array) -> Floats:
+    """P − Y alone of few rows that count once; compiled, they are added in the same order."""
+    if gap_pass.ready(probs, outcomes):
+        padded, scale = _kept_guarded(thresholds)
+        sums = np.zeros(len(padded))
+        gap_pass(probs, outcomes, padded, scale, sums)
+        return sums[: len(thresholds) - 1]
+    apart = np.subtract(probs, outcomes, dtype=np.float64)
+    gaps: Floats = np.bincount(grid_index(probs, thresholds), apart, len(thresholds) - 1).astype(np.float64, copy=False)
+    return gaps
 
 
 def _in_order(n: int, part: Callable[[slice], Floats], n_bins: int) -> Floats:
@@ -74,6 +90,16 @@ def _in_order(n: int, part: Callable[[slice], Floats], n_bins: int) -> Floats:
     for start in range(0, n, CHUNK):
         sums += part(slice(start, start + CHUNK))
     return sums
+
+
+def _counted_sums(probs: Array, outcomes: Array, padded: Array, scale: Any, n_lanes: int) -> Floats:
+    """The sums of rows that count once, with plain outcomes."""
+    counts, lanes = np.zeros(2 * n_lanes * len(padded), np.int64), np.zeros(4 * n_lanes * len(padded))
+    counted_pass(probs, outcomes, padded, scale, n_lanes - 1, counts, lanes)
+    np.add(counts[::2], counts[1::2], lanes[::4])
+    lanes[3::4] = counts[1::2]
+    found: Floats = lanes.reshape(n_lanes, -1, 4)
+    return found[0] if n_lanes == 1 else found.sum(axis=0)
 
 
 def grid_index(probs: Array, thresholds: Array) -> Indices:
@@ -134,6 +160,12 @@ def guarded(thresholds: Array) -> tuple[Array, Any]:
     return padded, thresholds.dtype.type((len(thresholds) - 1) * UP)
 
 
+def _kept_guarded(thresholds: Array) -> tuple[Array, Any]:
+    """The same, kept for the next call where bins are few."""
+    few = len(thresholds) - 1 <= FEW_BINS
+    return _guarded(thresholds.tobytes(), thresholds.dtype) if few else guarded(thresholds)
+
+
 @lru_cache(maxsize=64)
 def _guarded(thresholds: bytes, dtype: Any) -> tuple[Array, Any]:
     return guarded(np.frombuffer(thresholds, dtype))  # not read-only, for which all loops would be compiled anew
@@ -165,6 +197,28 @@ def fused_pass(probs: Any, outcomes: Any, weights: Any, step: int, thresholds: A
         row = sums[np.uintp(i) & lanes, guarded_bin(p, thresholds, scale)]
         n_b, p_b, q_b, y_b = row[0] + w, row[1] + wp, row[2] + wp * np.float64(p), row[3] + w * y
         row[0], row[1], row[2], row[3] = n_b, p_b, q_b, y_b
+
+
+@compiled
+def counted_pass(probs: Any, outcomes: Any, thresholds: Any, scale: Any, last: int, counts: Any, sums: Any) -> None:
+    """The same for rows that count once, with plain outcomes: n − Y and Y are counted, P and Q are summed.
+
+    `last` is the last of the lanes, one after the other in flat arrays: these are faster to reach.
+    """
+    for i in range(np.uintp(len(probs))):
+        p = np.float64(probs[i])
+        lane = np.uintp(np.uintp(i) & np.uintp(last)) * np.uintp(len(thresholds))
+        b = np.uintp(lane + guarded_bin(probs[i], thresholds, scale))
+        counts[np.uintp(2) * b + np.uintp(outcomes[i] & np.uint8(1))] += 1
+        sums[np.uintp(4) * b + np.uintp(1)] += p
+        sums[np.uintp(4) * b + np.uintp(2)] += p * p
+
+
+@compiled
+def gap_pass(probs: Any, outcomes: Any, thresholds: Any, scale: Any, sums: Any) -> None:
+    """Add p − y to the sum of its bin."""
+    for i in range(np.uintp(len(probs))):
+        sums[guarded_bin(probs[i], thresholds, scale)] += np.float64(probs[i]) - np.float64(outcomes[i])
 
 
 def error_grid(probs: Array, outcomes: Array, weights: Array | None, cells: int) -> Floats:
