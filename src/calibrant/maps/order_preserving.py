@@ -10,7 +10,7 @@ from calibrant.inputs import check_choice, check_count, check_positive
 from calibrant.kernels.fit import monotone_logits as kernel
 from calibrant.kernels.fit.lbfgs import NEARLY, Smooth, least
 from calibrant.kernels.fit.monotone_logits import Coefficients, SortedRows
-from calibrant.kernels.logits import inside, row_blocks, sigmoid, two_columns
+from calibrant.kernels.logits import inside, row_blocks, row_sums, sigmoid, two_columns
 from calibrant.kernels.rows.keep_order import keep_order
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, fitted_once, map_recipe, map_record
 from calibrant.maps.folds import Folds, refuse_bound
@@ -255,7 +255,7 @@ class OrderPreservingMap(CalibrationMap):
                 z = SortedRows(ranked, order, self.cuts, self.knots).heights(coefficients)
             z = np.maximum(z, -float(np.finfo(x.dtype).max))
             e = np.exp(z) if probs else z
-            new = inside(e / e.sum(axis=1, keepdims=True), x.dtype) if probs else z.astype(x.dtype)
+            new = inside(e / row_sums(e), x.dtype) if probs else z.astype(x.dtype)
             np.put_along_axis(out[rows], order, keep_order(new, np.take_along_axis(x, order, axis=1)), axis=1)
         return out
 

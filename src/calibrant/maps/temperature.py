@@ -14,7 +14,16 @@ from calibrant.arrays import to_numpy
 from calibrant.kernels.fit import inverse_temperature as kernel
 from calibrant.kernels.fit.device_temperature import label_gaps_on, predicted_gaps_on, slopes_on
 from calibrant.kernels.fit.newton import fit_mixture
-from calibrant.kernels.logits import class_log_odds, inside, probabilities, row_maxima, sigmoid, tamed, two_columns
+from calibrant.kernels.logits import (
+    class_log_odds,
+    inside,
+    probabilities,
+    row_maxima,
+    row_sums,
+    sigmoid,
+    tamed,
+    two_columns,
+)
 from calibrant.kernels.rows.keep_order import ranked_as
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, fitted_once, map_recipe, map_record
 from calibrant.maps.log_space import (
@@ -166,7 +175,7 @@ class TemperatureMap(CalibrationMap):
             return inside(probabilities(self.new_logits(z if are_logits else z[:, 1] - z[:, 0])))
         new = self._divided(z)  # the largest of each row is 0
         np.exp(new, new)
-        new /= new.sum(axis=1, keepdims=True)
+        new /= row_sums(new)
         return ranked_as(np.maximum(new, np.finfo(new.dtype).tiny, out=new), predictions)
 
 
@@ -390,4 +399,4 @@ class OneVsRestTemperatureMap(CalibrationMap):
         if predictions.ndim == 1:
             return inside(found[:, 0], predictions.dtype)
         found = np.maximum(found, np.finfo(np.float64).tiny)
-        return inside(found / found.sum(axis=1, keepdims=True), predictions.dtype)
+        return inside(found / row_sums(found), predictions.dtype)
