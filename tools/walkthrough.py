@@ -73,7 +73,7 @@ class NewScore(Score):
 '''
 MAP = '''"""A map."""
 from dataclasses import dataclass
-from calibrant.maps.temperature import Identity
+from calibrant.maps.identity import Identity
 from calibrant.methods import method
 
 @method("map", name="new_map")

@@ -13,6 +13,7 @@ from calibrant.maps.calibration_map import CalibrationMap, Fit, SavedMap
 from calibrant.maps.choice import Candidate, Choice
 from calibrant.maps.evolved_pieces import EvolvedMap, EvolvedPieces
 from calibrant.maps.gaussian_process import GaussianProcessMap, GaussianProcessTable
+from calibrant.maps.identity import Identity, IdentityMap
 from calibrant.maps.isotonic import CenteredIsotonic, Isotonic, KnotMap
 from calibrant.maps.kernel_density import KernelDensity, KernelDensityMap
 from calibrant.maps.linear import Dirichlet, LinearMap, MatrixScaling, VectorScaling
@@ -35,8 +36,7 @@ from calibrant.maps.steps import (
 )
 from calibrant.maps.structured import StructuredMap, StructuredMatrix, StructuredVector
 from calibrant.maps.temperature import (
-    EnsembleMap, EnsembleTemperature, Identity, IdentityMap, OneVsRestTemperature, OneVsRestTemperatureMap, Temperature,
-    TemperatureMap,
+    EnsembleMap, EnsembleTemperature, OneVsRestTemperature, OneVsRestTemperatureMap, Temperature, TemperatureMap,
 )
 from calibrant.maps.unit_slope_bins import UnitSlopeBins, UnitSlopeMap
 from calibrant.maps.unpenalised import UnpenalisedMatrix

@@ -14,9 +14,9 @@ from calibrant.maps.bent import Bent
 from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, fitted_once
 from calibrant.maps.choice import Candidate, Choice
 from calibrant.maps.folds import Folds, in_folds, n_units, others_of, refuse_bound
+from calibrant.maps.identity import Identity
 from calibrant.maps.judged import Judged
 from calibrant.maps.mixture import MixtureMap, lifted_logs
-from calibrant.maps.temperature import Identity
 from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.problems import CalibrantError, InputError

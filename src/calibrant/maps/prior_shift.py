@@ -14,8 +14,8 @@ from calibrant.kernels.fit.softmax_regression import Data, Linear, fit
 from calibrant.kernels.logits import inside, log_odds, probabilities, two_columns
 from calibrant.maps.binary import LAST
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
+from calibrant.maps.identity import IdentityMap
 from calibrant.maps.log_space import normalised_columns, prevalence_of, prior_share, reading_of_zero
-from calibrant.maps.temperature import IdentityMap
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Interval

@@ -15,9 +15,9 @@ from calibrant.inputs import MISSING, listed, plain_values, row_values
 from calibrant.kernels.logits import inside, probabilities
 from calibrant.maps.auto import FEWEST, Auto
 from calibrant.maps.calibration_map import CalibrationMap, Fit, map_record
+from calibrant.maps.identity import IdentityMap
 from calibrant.maps.log_space import admit_fit, prevalence_of, rows_that_count
 from calibrant.maps.mixture import ALIKE, alike
-from calibrant.maps.temperature import IdentityMap
 from calibrant.options import checked
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
