@@ -42,9 +42,9 @@ class Decomposition(Answer):
     """what the model knows beyond the overall rates: DSC, resolution, or sharpness"""
     uncertainty: float
     """the score of the overall rates, whatever the model: UNC, or the entropy of the labels"""
-    settings: Annotated[Mapping[str, Any], Holds("must say how", lambda settings, **_: "how" in settings)] = field(
-        default_factory=dict
-    )
+    settings: Annotated[
+        Mapping[str, Any], Holds("must say how", lambda settings, **_: isinstance(settings.get("how"), str))
+    ] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()
 
     question: ClassVar[str] = "Where does the score come from?"
