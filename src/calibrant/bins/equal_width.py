@@ -101,10 +101,8 @@ class EqualWidth(BinRule):
         if event.weights is not None or not event.hard or len(event.probs) > CHUNK or self.n_bins > MOST_GRID_BINS:
             return self.collect(event)
         thresholds = self.thresholds(event.probs.dtype)
-        rows = (
-            read_only(event.probs.copy()),
-            read_only(event.outcomes.copy()),
-        )  # as they are now, whatever the user does
+        # as they are now, whatever the user does to them before the sums are read
+        rows = read_only(event.probs.copy()), read_only(event.outcomes.copy())
         gaps = grid_gaps(*rows, thresholds)
         sums: Any = Later(lambda: grid_sums(*rows, None, thresholds)[None])
         return BinSums(sums, *_ends(self.n_bins, 1), len(rows[0]), self, gaps=gaps[None])
