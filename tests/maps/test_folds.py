@@ -8,7 +8,7 @@ from calibrant import InputError, Predictions
 from calibrant.kernels.logits import log_odds
 from calibrant.kernels.rows import sorted_folds
 from calibrant.maps.calibration_map import fitted_once
-from calibrant.maps.folds import COARSE_FROM, Folds, in_folds, n_units, others_of
+from calibrant.maps.folds import COARSE_FROM, Folds, in_folds, n_units, numbered_folds
 
 MANY = 20_000
 
@@ -219,8 +219,7 @@ def test_one_row_or_group_cannot_be_judged_by_others(groups, what):
 
 
 def folds_of(given, n_folds=5):
-    held, masks = in_folds(given, n_folds)
-    return Folds(given, held, masks, [held.rows(~mask) for mask in masks])
+    return Folds(given, *numbered_folds(given, n_folds), n_folds)
 
 
 def overconfident(rng, n, k=None):
@@ -260,7 +259,8 @@ def test_all_folds_at_once_are_as_each_by_itself(rng, method, logits):
     losses = [-np.log(np.where(y, q, 1 - q)).sum() for q in (found, each, given.probs)]
     assert abs(losses[0] - losses[1]) < 1
     assert losses[0] < losses[2] - 20
-    assert np.abs(found - each).mean() < 0.01
+    # one line, by folds of its own, beside the mean of ten lines
+    assert np.abs(found - each).mean() < (0.015 if method == "piecewise_linear" else 0.01)
 
 
 @pytest.mark.parametrize("method", ["gaussian_process", "piecewise_linear"])
@@ -268,9 +268,7 @@ def test_rows_that_only_one_fold_has_do_not_help_it(rng, method):
     """Far beyond the other rows, and always wrong: seen, they would bend the map."""
     near = overconfident(rng, 300)
     folds = folds_of(Predictions(np.append(near.labels, [0] * 8), np.append(near.probs, np.full(8, 1 - 1e-9))))
-    mask = np.append(np.arange(300) % 5 == 0, np.ones(8, dtype=bool))
-    masks = [mask, *(np.append(np.arange(300) % 5 == f, np.zeros(8, dtype=bool)) for f in range(1, 5))]
-    folds = Folds(folds.given, folds.rows, masks, [folds.rows.rows(~each) for each in masks])
+    folds = Folds(folds.given, folds.every, np.append(np.arange(300) % 5, np.zeros(8, dtype=int)), 5)
     recipe = cal.maps.recipe_of(method)
     found = recipe.held_out(folds, recipe.fit(folds.given))[-8:]
     assert (recipe.fit(folds.given).apply(folds.given.probs)[-8:] < 0.99).all()
@@ -279,8 +277,9 @@ def test_rows_that_only_one_fold_has_do_not_help_it(rng, method):
 
 def test_many_rows_are_cells_that_hold_them_all(rng):
     given = overconfident(rng, COARSE_FROM)
-    held, masks = in_folds(given, 5)
-    for part, mask in zip(others_of(held, masks), masks, strict=True):
+    folds = folds_of(given)
+    held = folds.rows
+    for part, mask in zip(folds.others, folds.masks, strict=True):
         rest = held.rows(~mask)
         assert len(part.labels) < len(rest.labels)
         assert (part.weights.sum(), part.weights @ part.labels) == (len(rest.labels), rest.labels.sum())
@@ -289,8 +288,7 @@ def test_many_rows_are_cells_that_hold_them_all(rng):
             fine, coarse = (cal.maps.recipe_of(method).fit(each).apply(judged) for each in (rest, part))
             assert abs(cal.log_score(fine).value - cal.log_score(coarse).value) * judged.n < 1
     certain = Predictions(np.append(given.labels, 1), np.append(given.probs, 1.0))
-    held, masks = in_folds(certain, 5)
-    assert others_of(held, masks)[0].weights is None
+    assert folds_of(certain).others[0].weights is None
 
 
 def test_a_map_that_others_build_on_is_fitted_once(rng):

@@ -15,7 +15,7 @@ from calibrant.kernels.fit.monotone_logits import Coefficients, SortedRows, log_
 from calibrant.kernels.logits import probabilities
 from calibrant.maps import CalibrationMap, OrderPreserving, OrderPreservingMap
 from calibrant.maps.calibration_map import Recipe
-from calibrant.maps.folds import Folds, in_folds, others_of
+from calibrant.maps.folds import Folds, numbered_folds
 from calibrant.maps.order_preserving import KINDS, penalised, quantiles
 from tolerances import OPTIMISER, ROUNDING
 
@@ -379,8 +379,8 @@ def test_damaged_maps_are_refused(case):
 def test_all_folds_at_once_are_the_maps_of_the_other_rows(kind, counted, rng):
     labels, z = bent(rng, 300, 4)
     given = Predictions.from_logits(labels, z, counts=rng.integers(1, 4, 300) if counted else None)
-    recipe, (rows, masks) = OrderPreserving(kind), in_folds(given, 5)
-    folded, fitted = Folds(given, rows, masks, others_of(rows, masks)), recipe.fit(given)
+    recipe, (rows, fold) = OrderPreserving(kind), numbered_folds(given, 5)
+    folded, fitted = Folds(given, rows, fold, 5), recipe.fit(given)
     at_once, one_by_one = recipe.held_out(folded, fitted), Recipe.held_out(recipe, folded, fitted)
     weight = np.ones(len(rows.labels)) if rows.weights is None else rows.weights
     change = np.log(at_once / one_by_one)[np.arange(len(weight)), rows.labels]
@@ -399,6 +399,5 @@ def test_many_rows_and_predictions_of_zero_are_left_to_one_fit_a_fold(rng, monke
     for said, most in ((zero, 1 << 24), (probs, 100)):
         monkeypatch.setattr("calibrant.maps.order_preserving.MOST_DESIGN", most)
         given = Predictions(np.maximum(labels, 1), said)
-        rows, masks = in_folds(given, 5)
-        found = recipe.held_out(Folds(given, rows, masks, others_of(rows, masks)), recipe.fit(given))
+        found = recipe.held_out(Folds(given, *numbered_folds(given, 5), 5), recipe.fit(given))
         assert found.shape == probs.shape

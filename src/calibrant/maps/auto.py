@@ -13,7 +13,7 @@ from calibrant.kernels.logits import two_columns
 from calibrant.maps.bent import Bent
 from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, fitted_once
 from calibrant.maps.choice import Candidate, Choice
-from calibrant.maps.folds import Folds, in_folds, n_units, others_of, refuse_bound
+from calibrant.maps.folds import Folds, n_units, numbered_folds, refuse_bound
 from calibrant.maps.identity import Identity
 from calibrant.maps.judged import Judged
 from calibrant.maps.mixture import MixtureMap, lifted_logs
@@ -198,15 +198,16 @@ class _Trial:
 
     def _folds(self, predictions: Predictions) -> tuple[Folds, list[Bools]]:
         """Rows to judge by with those to fit on, and folds of the former; of many rows one fold will do."""
-        rows, masks = in_folds(predictions, self.n_folds)
         n, columns = predictions.n, 1 if predictions.is_binary else predictions.n_classes
-        self.one_fold = rows.groups is None and n >= 2 * FEWEST and (n >= MANY or n * columns >= MANY_NUMBERS)
-        strict = len(self.recipes) > 1
+        self.one_fold = predictions.groups is None and n >= 2 * FEWEST and (n >= MANY or n * columns >= MANY_NUMBERS)
+        every, fold = numbered_folds(predictions, self.n_folds ** (1 + self.one_fold))
+        strict, turns = len(self.recipes) > 1, self.n_folds if self.one_fold else 1
+        n_judged = 1 if self.one_fold else int(fold.max()) + 1
+        folds = Folds(predictions, every, fold // turns, n_judged, strict, self._step)
         if not self.one_fold:
-            return Folds(predictions, rows, masks, others_of(rows, masks), strict, self._step), masks
-        train = rows.rows(~masks[0])
-        rows, masks = in_folds(rows.rows(masks[0]), self.n_folds, seed=1)
-        return Folds(predictions, rows, [np.ones(len(rows.labels), dtype=bool)], [train], strict, self._step), masks
+            return folds, folds.masks
+        part = fold[fold < turns]  # those of the judged fold lie in folds of their own
+        return folds, [part == f for f in range(int(part.max()) + 1)]
 
     def _untouched(self, predictions: Predictions) -> CalibrationMap:
         """The predictions as they are, where rows are too few to judge by."""

@@ -66,7 +66,7 @@ class Bent(Recipe["BentMap"]):
         recipe = recipe_of(self.method)
         known: Belief = folded.given.kept(f"belief of {self!r}", lambda: believed(_event(fitted.base, folded.given)))
         used = None
-        if folded.crossed and folded.rows.squares is None:
+        if folded.rows.squares is None:
             parts = np.repeat(folded.index, folded.rows.n_classes)
             used = known.matter(*known.parts(_event(fitted.base, folded.rows), parts))
 

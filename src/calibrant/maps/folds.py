@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from calibrant.kernels.fit.knot_paths import Bent, cells_of
-from calibrant.kernels.logits import log_odds, sigmoid
+from calibrant.kernels.fit.newton import fit_logistic_each
+from calibrant.kernels.logits import clipped, log_odds, sigmoid
 from calibrant.kernels.rows.sorted_folds import Ints, assigned
+from calibrant.maps.binary import FAR
 from calibrant.maps.log_space import rows_that_count
 from calibrant.predictions import Mass, Predictions
 from calibrant.predictions.content import content_keys
@@ -21,42 +23,55 @@ AT_BOUND = "stopped at the bound"
 """The caution of a map that is where its bounds put it, not the data: it is no candidate."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Folds:
     """Rows that are judged, and for each part of them the rows that its map is fitted to."""
 
     given: Predictions
     """all rows, as they came"""
-    rows: Predictions
-    """those that are judged"""
-    masks: list[Bools]
-    others: list[Predictions]
+    every: Predictions
+    """those that count, each in one fold"""
+    fold: Ints
+    """the fold of each of these, from 0 on"""
+    n_judged: int
+    """so many folds are judged, the first ones"""
     strict: bool = True
     """is a map at its bound refused?"""
     step: Callable[[], None] = lambda: None
     """called after every fit"""
+    rows: Predictions = field(init=False)
+    """those that are judged"""
+    masks: list[Bools] = field(init=False)
+    """which of them lie in each fold"""
+    others: list[Predictions] = field(init=False)
+    """for each judged fold all rows but its own"""
+    event: EventFolds | None = field(init=False)
+    """the same as a table, for one event whose log-odds are finite"""
+
+    def __post_init__(self) -> None:
+        here = self.judged
+        self.rows = self.every if here.all() else self.every.rows(here)
+        self.masks = [self.index == f for f in range(self.n_judged)]
+        self.event = event_folds(self.every, self.fold, self.n_judged)
+        self.others = _others(self.every, self.fold, self.n_judged, self.event)
 
     @property
     def crossed(self) -> bool:
-        """Is every row in one fold, and the others of a fold all rows but its own?"""
-        return len(self.masks) > 1
+        """Is every row judged?"""
+        return len(self.rows.labels) == len(self.fold)
+
+    @property
+    def judged(self) -> Bools:
+        """Is each row judged?"""
+        return self.fold < self.n_judged
 
     @property
     def index(self) -> Ints:
-        """The fold of each row."""
-        return np.argmax(self.masks, axis=0)
-
-    def continued(self, z: Floats, lines: Iterable[Bent]) -> Floats:
-        """At every row the line of its fold, with slope one beyond the rows of the other folds."""
-        found = np.empty(len(z))
-        for mask, line in zip(self.masks, lines, strict=True):
-            others = z[~mask]
-            inner = np.clip(z[mask], others.min(), others.max())
-            found[mask] = line.at(inner) + (z[mask] - inner)
-        return found
+        """The fold of each judged row."""
+        return self.fold[self.judged]
 
     def answers(self, maps: Iterable[Any]) -> Floats:
-        """Probabilities of every row by the map of its fold."""
+        """Probabilities of every judged row by the map of its fold."""
         outputs, are_logits = self.rows.outputs.astype(np.float64), self.rows.logits is not None
         found = np.empty(outputs.shape)
         for mask, fitted in zip(self.masks, maps, strict=True):
@@ -67,29 +82,78 @@ class Folds:
         return found
 
 
+def continued(z: Floats, fold: Ints, lines: Iterable[Bent]) -> Floats:
+    """At every row the line of its fold, with slope one beyond the rows of the other folds; NaN where there is no line."""
+    found = np.full(len(z), np.nan)
+    for f, line in enumerate(lines):
+        mine, others = z[fold == f], z[fold != f]
+        inner = np.clip(mine, others.min(), others.max())
+        found[fold == f] = line.at(inner) + (mine - inner)
+    return found
+
+
 CELLS, COARSE_FROM = 1000, 4000
 """Cells of one event that the maps of folds are fitted to where there are so many rows: held-out losses stay the same
 but for a small part of their noise, in a fraction of the time."""
 
 
-def others_of(rows: Predictions, masks: list[Bools]) -> list[Predictions]:
-    """For each fold all rows but its own; many rows of one event as cells of about equal mass."""
-    values = rows.outputs
-    inner = values.ndim == 1 and (rows.logits is not None or bool((values > 0).all() and (values < 1).all()))
-    if not inner or rows.soft or rows.squares is not None or len(values) < COARSE_FROM:
-        return [rows.rows(~mask) for mask in masks]
-    z = values.astype(np.float64) if rows.logits is not None else log_odds(values.astype(np.float64))
-    order, fold = np.argsort(z, kind="stable"), np.argmax(masks, axis=0)
-    weight = np.ones(len(z)) if rows.weights is None else rows.weights
-    cells = cells_of(z[order], rows.labels[order], weight[order], fold[order], len(masks), CELLS)
-    mass = np.stack([cells.weight - cells.hits, cells.hits])  # (outcome, cell, fold)
-    labels, places = np.repeat([0, 1], len(cells.x)), np.tile(cells.x, 2)
-    found = []
-    for f in range(len(masks)):
-        counts = np.maximum(mass.sum(axis=2) - mass[:, :, f], 0.0).ravel()
+@dataclass(frozen=True, slots=True, eq=False)
+class EventFolds:
+    """One event in folds: places in log-odds, and what the other rows of each judged fold hold there."""
+
+    z: Floats
+    """log-odds of the places `(places,)`: those of the rows, or of cells of about equal mass"""
+    weight: Floats
+    """weight of the other rows `(folds, places)`"""
+    hits: Floats
+    """of which the event happened"""
+    judged: Floats
+    """log-odds of the judged rows"""
+    fold: Ints
+    """the fold of each of these"""
+    cells: bool
+    """are places cells?"""
+
+    def regressions(self, columns: Callable[[Floats], Floats], hits: Floats, near: Floats) -> tuple[Floats, Bools]:
+        """Coefficients `(folds, columns)` of logistic regressions on columns of the log-odds, and whether each was found."""
+        return fit_logistic_each(columns(self.z), self.weight, hits, near)
+
+    def answers(self, columns: Callable[[Floats], Floats], coefficients: Floats) -> Floats:
+        """Probabilities of the judged rows by the regression of their fold."""
+        return sigmoid(np.einsum("nk,nk->n", columns(self.judged), coefficients[self.fold]))
+
+
+def event_folds(every: Predictions, fold: Ints, n_judged: int) -> EventFolds | None:
+    """The table of one event; None where some log-odds are infinite, or weights are not numbers of rows."""
+    values = every.outputs
+    if values.ndim != 1 or every.squares is not None:
+        return None
+    z = values.astype(np.float64) if every.logits is not None else log_odds(values.astype(np.float64))
+    if not np.isfinite(z).all():
+        return None
+    z, here, outcomes = clipped(z, -FAR, FAR), fold < n_judged, every.event("binary").outcomes
+    judged, weight = (z[here], fold[here]), np.ones(len(z)) if every.weights is None else every.weights
+    if every.soft or len(z) < COARSE_FROM:
+        others = np.arange(n_judged)[:, None] != fold
+        return EventFolds(z, others * weight, others * (weight * outcomes), *judged, False)
+    order = np.argsort(z, kind="stable")
+    cells = cells_of(z[order], outcomes[order], weight[order], fold[order], int(fold.max()) + 1, CELLS)
+    mass, hits = (
+        np.maximum(each.sum(axis=1, keepdims=True) - each[:, :n_judged], 0.0).T for each in (cells.weight, cells.hits)
+    )
+    return EventFolds(cells.x, mass, np.minimum(hits, mass), *judged, True)
+
+
+def _others(every: Predictions, fold: Ints, n_judged: int, event: EventFolds | None) -> list[Predictions]:
+    """For each judged fold all rows but its own; many rows of one event as its cells."""
+    if event is None or not event.cells:
+        return [every.rows(fold != f) for f in range(n_judged)]
+    labels, places, found = np.repeat([0, 1], len(event.z)), np.tile(event.z, 2), []
+    for weight, hits in zip(event.weight, event.hits, strict=True):
+        counts = np.concatenate([weight - hits, hits])
         kept = counts > 0
-        given = {"counts": counts[kept], "classes": rows.classes}
-        if rows.logits is not None:
+        given = {"counts": counts[kept], "classes": every.classes}
+        if every.logits is not None:
             found.append(Predictions.from_logits(labels[kept], places[kept], **given))
         else:
             found.append(Predictions.borrowed(labels[kept], sigmoid(places[kept]), **given))
@@ -109,7 +173,13 @@ def n_units(predictions: Predictions) -> int:
 
 
 def in_folds(predictions: Predictions, n_folds: int, seed: int = 0) -> tuple[Predictions, list[Bools]]:
-    """Rows that each lie in one fold, and a mask of these rows per fold.
+    """Rows that each lie in one fold, and a mask of these rows per fold: `numbered_folds`, in another form."""
+    rows, fold = numbered_folds(predictions, n_folds, seed)
+    return rows, [fold == f for f in range(int(fold.max()) + 1)]
+
+
+def numbered_folds(predictions: Predictions, n_folds: int, seed: int = 0) -> tuple[Predictions, Ints]:
+    """Rows that each lie in one fold, and the number of that fold.
 
     Rows are sorted by content and assigned at random: turns by label would give every fold
     the same local rates, and favour whatever overfits. A row of integer weight is split over
@@ -121,12 +191,10 @@ def in_folds(predictions: Predictions, n_folds: int, seed: int = 0) -> tuple[Pre
         what = "row" if predictions.groups is None else "group"
         raise InputError("labels", f"must hold two {what}s at least to judge one by the others", "there is one")
     rows, n_folds = rows_that_count(predictions), min(n_folds, units)
-    if rows.groups is not None:
-        groups, at = np.unique(rows.groups, return_inverse=True)
-        fold = np.random.default_rng(seed).permutation(np.arange(len(groups)) % n_folds)[at]
-    else:
-        rows, fold = _assigned(rows, n_folds, seed)
-    return rows, [fold == f for f in range(n_folds)]
+    if rows.groups is None:
+        return _assigned(rows, n_folds, seed)
+    groups, at = np.unique(rows.groups, return_inverse=True)
+    return rows, np.random.default_rng(seed).permutation(np.arange(len(groups)) % n_folds)[at]
 
 
 def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, Ints]:

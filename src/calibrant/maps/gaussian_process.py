@@ -15,7 +15,7 @@ from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.kernels.rows.pooling import mass_cuts
 from calibrant.maps.binary import BentLineMap, BinaryRecipe, last_log_odds, line_doubts, pooled_logits
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
-from calibrant.maps.folds import Folds
+from calibrant.maps.folds import Folds, continued
 from calibrant.predictions import Predictions
 from calibrant.results import Curve
 from calibrant.results.constraints import BIG, Shape, SumsTo, Within
@@ -56,18 +56,19 @@ class GaussianProcessMap(BinaryRecipe):
 
     def held_out(self, folded: Folds, fitted: Any) -> Floats:
         """All folds at once, over the cells of all rows and the priors that matter there."""
-        rows = folded.rows
-        if not (rows.is_binary and folded.crossed) or rows.squares is not None:
+        every = folded.every
+        if not every.is_binary or every.squares is not None:
             return BinaryRecipe.held_out(self, folded, fitted)  # super() does not know a class with slots
         belief = believed(folded.given)
-        x = rows.outputs.astype(np.float64)
-        weight, hits = belief.parts(rows, folded.index)
+        weight, hits = belief.parts(every, folded.fold)
         total, sums = weight.sum(axis=0), hits.sum(axis=0)
+        weight, hits = weight[: folded.n_judged], hits[: folded.n_judged]
         near, used = (belief.found.mean, total, sums), belief.matter(weight, hits)
         each = refitted(belief.places, total - weight, sums - hits, used, near)
         lines = [Bent(belief.places, _mean_log_odds(found, found.share(STRAIGHT))) for found in each]
-        z = np.clip(x if rows.logits is not None else log_odds(x), -belief.limit, belief.limit)
-        return sigmoid(folded.continued(z, lines))
+        x = every.outputs.astype(np.float64)
+        z = np.clip(x if every.logits is not None else log_odds(x), -belief.limit, belief.limit)
+        return sigmoid(continued(z, folded.fold, lines)[folded.judged])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

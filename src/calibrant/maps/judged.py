@@ -158,11 +158,11 @@ class Judged:
 
 def _worst(change: ScoredRows) -> float:
     """The change of one more row at the credible limit, and what is expected beyond it, as sums over the rows."""
-    sums = change.sums()
-    if sums.possible is None:
+    moments = moments_of(change.values, change.weights, change.squares)
+    if not (moments.rows and np.isfinite(moments.mean)):
         return 0.0
-    limits = sums.limits(sums.possible)
-    return max(limits.upper, 0.0) + limits.above * sums.moments.weight
+    limits = change.limits(moments)
+    return max(limits.upper, 0.0) + limits.above * moments.weight
 
 
 def _some(scored: ScoredRows, used: Bools | slice) -> ScoredRows:

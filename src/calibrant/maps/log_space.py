@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.kernels.logits import log_probabilities, row_blocks, row_maxima, tamed, two_columns
+from calibrant.kernels.logits import log_probabilities, row_blocks, row_maxima, sigmoid, tamed, two_columns
 from calibrant.predictions import Predictions, on_device, plain_event
 from calibrant.predictions.content import one_by_one
 from calibrant.problems import InputError
@@ -129,6 +129,14 @@ def prior_share(predictions: Predictions, penalty: float | None) -> float:
     """λ/(n + λ): the part of the outcomes that is read as predicted, with a penalty of λ rows."""
     total = float(len(predictions.labels) if predictions.weights is None else predictions.weights.sum())
     return 0.0 if penalty is None else penalty / (total + penalty)
+
+
+def hits_and_prior(weight: Floats, hits: Floats, z: Floats, penalty: float | None) -> Floats:
+    """Hits at log-odds z `(…, places)` of which a share of λ/(n + λ) is as predicted; as they are without a penalty."""
+    if penalty is None:
+        return hits
+    share = penalty / (weight.sum(axis=-1, keepdims=True) + penalty)
+    return hits * (1 - share) + share * weight * sigmoid(z)
 
 
 def check_penalty(penalty: Any, name: str = "penalty") -> None:

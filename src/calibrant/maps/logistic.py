@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,8 +14,9 @@ from calibrant.kernels.fit.newton import NewtonFit, fit_logistic
 from calibrant.kernels.logits import sigmoid, softplus
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import FAR, BinaryRecipe, LimitedMap, one_outcome, pooled_log_odds
-from calibrant.maps.calibration_map import CalibrationMap, Fit, map_recipe, map_record
-from calibrant.maps.log_space import check_penalty
+from calibrant.maps.calibration_map import CalibrationMap, Fit, fitted_once, map_recipe, map_record
+from calibrant.maps.folds import Folds
+from calibrant.maps.log_space import check_penalty, hits_and_prior
 from calibrant.predictions import Predictions
 from calibrant.results.constraints import BIG, Above, Within
 from calibrant.state.pooled import Pooled
@@ -25,8 +28,52 @@ SEPARATED = 1e-4
 """Mean log loss below which the rows of a fit without smoothed targets are separated, or nearly so."""
 
 
+Penalty = float | Literal["targets"] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Polynomial(BinaryRecipe):
+    """A polynomial of the log-odds: what `Platt` and `Quadratic` share."""
+
+    penalty: Penalty = "targets"
+
+    degree: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.penalty, str):
+            check_choice("penalty", self.penalty, ("targets",))
+        else:
+            check_penalty(self.penalty)
+
+    def fit_event(self, predictions: Predictions) -> LogOddsMap:
+        """Newton's method on the coefficients."""
+        return _fit(predictions, self.degree, self.penalty)
+
+    def fit_near(self, predictions: Predictions, near: Any) -> CalibrationMap:
+        """From known coefficients."""
+        if not predictions.is_binary:
+            return self.fit_predictions(predictions)
+        return _fit(predictions, self.degree, self.penalty, near)
+
+    def held_out(self, folded: Folds, fitted: Any) -> Floats:
+        """All folds at once."""
+        event = folded.event
+        if event is not None:
+            columns, near = partial(powers, degree=self.degree), fitted.coefficients[: self.degree + 1]
+            hits = read_hits(event.weight, event.hits, event.z, self.penalty)
+            found, ended = event.regressions(columns, hits, near)
+            if ended.all():
+                return event.answers(columns, found)
+        return BinaryRecipe.held_out(self, folded, fitted)  # super() does not know a class with slots
+
+
+def powers(z: Floats, degree: int) -> Floats:
+    """1, z, z², … `(n, degree + 1)`."""
+    return np.stack([z**power for power in range(degree + 1)]).T
+
+
 @map_recipe("platt", state="pooled")
-class Platt(BinaryRecipe):
+class Platt(_Polynomial):
     """σ(a·z + b) on the log-odds z, with Platt's smoothed targets.
 
     Parameters
@@ -45,18 +92,7 @@ class Platt(BinaryRecipe):
     (2, True)
     """
 
-    penalty: float | Literal["targets"] | None = "targets"
-
-    def __post_init__(self) -> None:
-        _check_targets(self.penalty)
-
-    def fit_event(self, predictions: Predictions) -> LogOddsMap:
-        """Newton's method on two coefficients."""
-        return _fit(predictions, 1, self.penalty)
-
-    def fit_near(self, predictions: Predictions, near: Any) -> CalibrationMap:
-        """From known coefficients."""
-        return _fit(predictions, 1, self.penalty, near) if predictions.is_binary else self.fit_predictions(predictions)
+    degree: ClassVar[int] = 1
 
 
 @map_recipe("logistic", state="pooled")
@@ -80,7 +116,7 @@ class Logistic(BinaryRecipe):
 
 
 @map_recipe("quadratic", state="pooled")
-class Quadratic(BinaryRecipe):
+class Quadratic(_Polynomial):
     """σ(a·z + b + c·z²): a parabola where Platt has a line; need not be monotone.
 
     Parameters
@@ -98,18 +134,7 @@ class Quadratic(BinaryRecipe):
     3
     """
 
-    penalty: float | Literal["targets"] | None = "targets"
-
-    def __post_init__(self) -> None:
-        _check_targets(self.penalty)
-
-    def fit_event(self, predictions: Predictions) -> LogOddsMap:
-        """Newton's method on three coefficients."""
-        return _fit(predictions, 2, self.penalty)
-
-    def fit_near(self, predictions: Predictions, near: Any) -> CalibrationMap:
-        """From known coefficients."""
-        return _fit(predictions, 2, self.penalty, near) if predictions.is_binary else self.fit_predictions(predictions)
+    degree: ClassVar[int] = 2
 
 
 @map_record
@@ -141,6 +166,11 @@ class LogOddsMap(LimitedMap):
         return self.keeps_ranking and self.intercept == 0
 
     @property
+    def coefficients(self) -> Floats:
+        """Those of 1, z and z²."""
+        return np.array([self.intercept, self.slope, self.square])
+
+    @property
     def parameters(self) -> dict[str, Any]:
         found = {"intercept": self.intercept, "slope": self.slope}
         return found | ({"square": self.square} if self.square else {})
@@ -156,19 +186,11 @@ def _mean_loss(pooled: Pooled, log_odds: Floats) -> float:
     return (inner(pooled.weight, softplus(log_odds)[0]) - inner(pooled.hits, log_odds)) / pooled.total
 
 
-def _check_targets(penalty: Any) -> None:
-    if isinstance(penalty, str):
-        check_choice("penalty", penalty, ("targets",))
-    else:
-        check_penalty(penalty)
-
-
-def _fit(predictions: Predictions, degree: int, penalty: Any, near: LogOddsMap | None = None) -> LogOddsMap:
+def _fit(predictions: Predictions, degree: int, penalty: Penalty, near: LogOddsMap | None = None) -> LogOddsMap:
     pooled, z, limit, cautions = pooled_log_odds(predictions)
-    features = np.stack([z**power for power in range(degree + 1)]).T
-    hits = smoothed_hits(pooled) if penalty == "targets" else hits_and_prior(pooled, z, penalty)
-    start = None if near is None else np.array([near.intercept, near.slope, near.square][: degree + 1])
-    found = fit_logistic(features, pooled.weight, hits, near=start)
+    features = powers(z, degree)
+    start = None if near is None else near.coefficients[: degree + 1]
+    found = fit_logistic(features, pooled.weight, read_hits(pooled.weight, pooled.hits, z, penalty), near=start)
     intercept, slope, *square = found.coefficients.tolist()
     loss = _mean_loss(pooled, features @ found.coefficients)
     if penalty is None and loss < SEPARATED:
@@ -177,17 +199,13 @@ def _fit(predictions: Predictions, degree: int, penalty: Any, near: LogOddsMap |
     return LogOddsMap(predictions.classes, True, fit, intercept, slope, square[0] if square else 0.0, limit)
 
 
-def hits_and_prior(pooled: Pooled, z: Floats, penalty: float | None) -> Floats:
-    """Hits of which a share of λ/(n + λ) is as predicted; as they are without a penalty."""
-    share = 0.0 if penalty is None else penalty / (pooled.total + penalty)
-    return pooled.hits * (1 - share) + share * pooled.weight * sigmoid(z)
-
-
-def smoothed_hits(pooled: Pooled) -> Floats:
-    """Platt's targets: (N₊+1)/(N₊+2) for an event, 1/(N₋+2) for a non-event; no coefficient is infinite."""
-    events = float(pooled.hits.sum())
-    yes, no = (events + 1) / (events + 2), 1 / (pooled.total - events + 2)
-    return pooled.hits * yes + (pooled.weight - pooled.hits) * no
+def read_hits(weight: Floats, hits: Floats, z: Floats, penalty: Penalty) -> Floats:
+    """Hits `(…, places)` as a fit reads them: smoothed, or with a share that is as predicted."""
+    if penalty != "targets":
+        return hits_and_prior(weight, hits, z, penalty)
+    # Platt's targets, (N₊+1)/(N₊+2) for an event and 1/(N₋+2) for a non-event: no coefficient is infinite
+    total, events = (each.sum(axis=-1, keepdims=True) for each in (weight, hits))
+    return hits * ((events + 1) / (events + 2)) + (weight - hits) / (total - events + 2)
 
 
 def _doubts(found: NewtonFit, pooled: Pooled) -> tuple[str, ...]:
@@ -232,18 +250,20 @@ class Beta(BinaryRecipe):
         """From known coefficients."""
         return self._fitted(predictions, near) if predictions.is_binary else self.fit_predictions(predictions)
 
+    def _columns(self, z: Floats) -> dict[str, Floats]:
+        """What the coefficients multiply, by their names."""
+        right, left = softplus(z)  # −ln(1−p) and −ln p
+        if self.variant == "am":
+            return {"ab": right - left, "c": np.ones_like(z)}
+        if self.variant == "ab":
+            return {"a": LN_2 - left, "b": right - LN_2}
+        return {"a": -left, "b": right, "c": np.ones_like(z)}
+
     def _fitted(self, predictions: Predictions, near: BetaMap | None) -> BetaMap:
         pooled, z, limit, cautions = pooled_log_odds(predictions)
-        right, left = softplus(z)  # −ln(1−p) and −ln p
-        left = -left
-        columns = {"a": left, "b": right, "c": np.ones_like(z)}
-        if self.variant == "am":
-            columns = {"ab": left + right, "c": columns["c"]}
-        elif self.variant == "ab":
-            columns = {"a": left + LN_2, "b": right - LN_2}
-        hits = hits_and_prior(pooled, z, self.penalty)
+        columns, hits = self._columns(z), hits_and_prior(pooled.weight, pooled.hits, z, self.penalty)
         while True:
-            known = None if near is None else np.array([getattr(near, name[0]) for name in columns])
+            known = None if near is None else near.coefficients(columns)
             found = fit_logistic(np.stack(list(columns.values())).T, pooled.weight, hits, near=known)
             values = dict(zip(columns, found.coefficients.tolist(), strict=True))
             negative = [name for name in values if name != "c" and values[name] < 0]
@@ -255,6 +275,22 @@ class Beta(BinaryRecipe):
         eta = np.stack(list(columns.values())).T @ found.coefficients
         fit = Fit(predictions.n, _mean_loss(pooled, eta), found.converged, cautions + _doubts(found, pooled))
         return BetaMap(predictions.classes, True, fit, a, b, c, limit)
+
+    def held_out(self, folded: Folds, fitted: Any) -> Floats:
+        """All folds at once; those in which a coefficient would be negative by themselves."""
+        event, names = folded.event, tuple(self._columns(np.zeros(1)))
+        if event is None:
+            return BinaryRecipe.held_out(self, folded, fitted)  # super() does not know a class with slots
+
+        def columns(z: Floats) -> Floats:
+            return np.stack(list(self._columns(z).values())).T
+
+        hits = hits_and_prior(event.weight, event.hits, event.z, self.penalty)
+        found, ended = event.regressions(columns, hits, fitted.coefficients(names))
+        for f in np.flatnonzero(~ended | (found[:, [name != "c" for name in names]] < 0).any(axis=1)):
+            alone: Any = fitted_once(self, folded.others[f], fitted)
+            found[f] = alone.coefficients(names)
+        return event.answers(columns, found)
 
 
 @map_record
@@ -279,6 +315,10 @@ class BetaMap(LimitedMap):
     @property
     def keeps_accuracy(self) -> bool:  # type: ignore[override]
         return self.a == self.b > 0 and self.c == 0
+
+    def coefficients(self, names: Iterable[str]) -> Floats:
+        """Those of some columns of `Beta`; of a = b the name is `ab`."""
+        return np.array([getattr(self, name[0]) for name in names])
 
     def of_limited(self, z: Floats) -> Floats:
         """From the log-odds: ln p = −ln(1 + e^−z) and −ln(1−p) = ln(1 + e^z)."""

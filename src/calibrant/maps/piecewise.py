@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,11 +13,11 @@ from calibrant.kernels.fit.knot_paths import Bent, Cells, cells_of, crossed
 from calibrant.kernels.fit.knot_search import best_line
 from calibrant.kernels.logits import inside, log_odds, sigmoid
 from calibrant.kernels.rows.pooling import in_order
-from calibrant.kernels.rows.sorted_folds import FEWER_WITHIN, fewest_within, n_counted, rows_in_folds
+from calibrant.kernels.rows.sorted_folds import FEWER_WITHIN, Ints, fewest_within, n_counted, rows_in_folds
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import BentLineMap, BinaryRecipe, last_log_odds, line_doubts, margin
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
-from calibrant.maps.folds import Folds
+from calibrant.maps.folds import Folds, continued
 from calibrant.maps.log_space import rows_that_count
 from calibrant.predictions import Predictions
 from calibrant.results.constraints import Holds, Shape, SumsTo, Within
@@ -96,52 +97,84 @@ class PiecewiseLinear(BinaryRecipe):
 
     def fit_event(self, predictions: Predictions) -> PiecewiseMap:
         """Rows into cells, one path of fits per fold, then the choice or the mean."""
-        logit, limit = self.space == "logit", self._limit(predictions)
-        z, y, w = _rows(rows_that_count(predictions), logit)
-        n_folds = 1 if isinstance(self.n_pieces, int) else min(self.n_folds, n_counted(len(z), w))
-        x, y, w, fold = rows_in_folds(np.clip(z, -limit, limit), y, w, n_folds, self.seed)
-        total = float(w.sum())
-        family = self._family(total)
+        limit, losses = self._limit(predictions), None
         if isinstance(self.n_pieces, int):
-            line = best_line(x, y, w, family, self.n_pieces)
-            shares, losses = np.append(np.zeros(self.n_pieces), 1.0), None
+            x, y, w, _, doubts = self._rows_in_folds(predictions, 1)
+            family = self._family(float(w.sum()))
+            line, shares = best_line(x, y, w, family, self.n_pieces), np.append(np.zeros(self.n_pieces), 1.0)
         else:
-            cells = cells_of(x, y, w, fold, n_folds)
-            paths, found = crossed(cells, family, self._most(total))
-            losses = found.sum(axis=0) / total
-            shares = _chosen(losses, self.tolerance) if self.n_pieces == "cv" else self._averaged(losses, total)
-            line = _mean(cells, paths, shares)
-        if not logit:
+            found = self._crossing(predictions)
+            family, doubts, losses = found.family, found.doubts, found.losses.sum(axis=0) / found.total
+            several = self.n_pieces == "average"
+            shares = self._averaged(losses, found.total) if several else _chosen(losses, self.tolerance)
+            line = _mean(found.cells, found.paths, shares)
+        if self.space == "probability":
             line = _to_the_ends(line, *family.ends)
-        fit = Fit(predictions.n, cautions=line_doubts(z, inner(w, y), total, limit))
+        fit = Fit(predictions.n, cautions=doubts)
         return PiecewiseMap(predictions.classes, True, fit, line.t, line.h, limit, self.space, shares, losses)
 
+    def _rows_in_folds(self, predictions: Predictions, n_folds: int) -> tuple[Floats, Floats, Floats, Ints, Doubts]:
+        """Sorted rows: place, outcome, weight and fold, and warnings about them."""
+        limit, (z, y, w) = self._limit(predictions), _rows(rows_that_count(predictions), self.space == "logit")
+        x, outcomes, weight, fold = rows_in_folds(
+            np.clip(z, -limit, limit), y, w, min(n_folds, n_counted(len(z), w)), self.seed
+        )
+        total = float(weight.sum())
+        return x, outcomes, weight, fold, line_doubts(z, inner(weight, outcomes), total, limit)
+
+    def _crossing(self, predictions: Predictions) -> Crossing:
+        """The paths of the folds, which the map and its judges share."""
+
+        def made() -> Crossing:
+            x, y, w, fold, doubts = self._rows_in_folds(predictions, self.n_folds)
+            return self._crossed(x, y, w, fold, float(w.sum()), doubts)
+
+        kept: Crossing = predictions.kept(f"folds of {self!r}", made)
+        return kept
+
+    def _crossed(
+        self, x: Floats, y: Floats, w: Floats, fold: Ints, total: float, doubts: Doubts = ()
+    ) -> Crossing:
+        cells, family = cells_of(x, y, w, fold, int(fold.max()) + 1), self._family(total)
+        return Crossing(cells, *crossed(cells, family, self._most(total)), family, total, fold, doubts)
+
     def held_out(self, folded: Folds, fitted: Any) -> Floats:
-        """A path of fits without each fold; the other folds' losses decide the numbers of pieces."""
-        rows, logit = folded.rows, self.space == "logit"
-        if not (rows.is_binary and folded.crossed) or self.n_pieces != "average":
+        """A path of fits without each fold; the other folds' losses decide the numbers of pieces.
+
+        Different predictions of no groups were in folds when the map was fitted: its paths are those. Others share
+        paths with the rest of their fold or group.
+        """
+        every, logit = folded.every, self.space == "logit"
+        if not every.is_binary or self.n_pieces != "average":
             return BinaryRecipe.held_out(self, folded, fitted)  # super() does not know a class with slots
-        event, limit = rows.event("binary"), self._limit(rows)
-        values = event.probs if rows.logits is None or not logit else rows.logits
-        x = values.astype(np.float64)
-        x = np.clip(log_odds(x) if logit and rows.logits is None else x, -limit, limit)
-        weight = np.ones(len(x)) if event.weights is None else event.weights
-        order = np.lexsort((event.outcomes, x))
-        y, w = (each[order].astype(np.float64) for each in (event.outcomes, weight))
-        cells = cells_of(x[order], y, w, folded.index[order], len(folded.masks))
-        masses = cells.weight.sum(axis=0)
-        family = self._family(float(masses.sum() - masses.mean()))
-        paths, losses = crossed(cells, family, self._most(float(masses.sum() - masses.mean())))
-        lines = []
-        for mass, mine, path in zip(masses, losses, paths, strict=True):
+        x, event = self._places(every), every.event("binary")
+        order, fold, known = np.lexsort((event.outcomes, x)), folded.fold, self._crossing(folded.given)
+        if every.groups is None and len(known.fold) == len(x) and bool((np.diff(x[order]) > 0).all()):
+            fold = np.empty_like(known.fold)
+            fold[order] = known.fold
+        else:
+            weight = np.ones(len(x)) if event.weights is None else event.weights
+            y, w = (each[order].astype(np.float64) for each in (event.outcomes, weight))
+            rest = float(w.sum()) * (1 - 1 / (int(fold.max()) + 1))
+            known = self._crossed(x[order], y, w, fold[order], rest)
+        lines = self._lines_without(known)
+        found = sigmoid(continued(x, fold, lines)) if logit else _at_folds(x, fold, lines, known.family)
+        return found[folded.judged]
+
+    def _places(self, rows: Predictions) -> Floats:
+        """Where rows lie in the space of the map."""
+        limit, logit = self._limit(rows), self.space == "logit"
+        x = (rows.event("binary").probs if rows.logits is None or not logit else rows.logits).astype(np.float64)
+        return np.clip(log_odds(x) if logit and rows.logits is None else x, -limit, limit)
+
+    def _lines_without(self, known: Crossing) -> list[Bent]:
+        """The mean line of the numbers of pieces without each fold, by the losses of the other folds."""
+        masses, lines = known.cells.weight.sum(axis=0), []
+        for mass, mine, path in zip(masses, known.losses, known.paths, strict=True):
             total = float(masses.sum() - mass)
-            lines.append(_mean(cells, [path], self._averaged((losses.sum(axis=0) - mine) / total, total)))
-        if logit:
-            return sigmoid(folded.continued(x, lines))
-        out = np.empty(len(x))
-        for mask, line in zip(folded.masks, lines, strict=True):
-            out[mask] = _to_the_ends(line, *family.ends).at(x[mask])
-        return out
+            shares = self._averaged((known.losses.sum(axis=0) - mine) / total, total)
+            lines.append(_mean(known.cells, [path], shares))
+        return lines
 
     def _limit(self, predictions: Predictions) -> float:
         return last_log_odds(predictions) if self.space == "logit" else np.inf
@@ -167,6 +200,25 @@ class PiecewiseLinear(BinaryRecipe):
         shares = np.exp(score - score.max())
         shares[shares < SMALL_SHARE] = 0.0
         return shares / shares.sum()
+
+
+Doubts = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crossing:
+    """Paths of fits without each fold."""
+
+    cells: Cells
+    paths: list[list[Bent]]
+    losses: Floats
+    """of each fold by its path, `(folds, pieces + 1)`"""
+    family: Family
+    total: float
+    """weight of the rows of a fit"""
+    fold: Ints
+    """the fold of each row, in their order"""
+    doubts: Doubts
 
 
 TRUST = {"logit": 0.6, "probability": 0.5}
@@ -240,6 +292,14 @@ def _mean(cells: Cells, paths: list[list[Bent]], shares: Floats) -> Bent:
                 heights = heights + share / len(paths) * line.at(cells.t)
                 used |= np.isin(cells.t, line.t)
     return Bent(cells.t[used], heights[used])
+
+
+def _at_folds(x: Floats, fold: Ints, lines: list[Bent], family: Family) -> Floats:
+    """At every row the line in probabilities of its fold."""
+    found = np.empty(len(x))
+    for f, line in enumerate(lines):
+        found[fold == f] = _to_the_ends(line, *family.ends).at(x[fold == f])
+    return found
 
 
 def _to_the_ends(line: Bent, low: float, high: float) -> Bent:

@@ -26,8 +26,10 @@ from calibrant.kernels.logits import (
 )
 from calibrant.kernels.rows.keep_order import ranked_as
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, fitted_once, map_recipe, map_record
+from calibrant.maps.folds import Folds
 from calibrant.maps.log_space import (
     check_penalty,
+    hits_and_prior,
     label_entries,
     label_gaps,
     log_columns,
@@ -94,6 +96,24 @@ class Temperature(Recipe["TemperatureMap"]):
         """The search begins at a known temperature."""
         return self._fitted(predictions, -math.log(near.temperature))
 
+    def held_out(self, folded: Folds, fitted: Any) -> Floats:
+        """Of one event all folds at once."""
+        betas = self.betas(folded, fitted)
+        if betas is None:
+            return Recipe.held_out(self, folded, fitted)  # super() does not know a class with slots
+        assert folded.event is not None
+        return folded.event.answers(_column, betas)
+
+    def betas(self, folded: Folds, fitted: TemperatureMap) -> Floats | None:
+        """1/T without each fold `(folds, 1)`, of one event; None where these are not found at once."""
+        event = folded.event
+        if event is None:
+            return None
+        hits = hits_and_prior(event.weight, event.hits, event.z, self.penalty)
+        found, ended = event.regressions(_column, hits, np.array([1 / fitted.temperature]))
+        inside = (found > 1 / self.bounds[1]) & (found < 1 / self.bounds[0])
+        return found if (ended & inside[:, 0]).all() else None
+
     def _fitted(self, predictions: Predictions, start: float | None) -> TemperatureMap:
         z, zero, cautions = _columns(predictions)
         gaps_of, predicted, slopes = HERE if isinstance(z, np.ndarray) else THERE
@@ -119,6 +139,11 @@ class Temperature(Recipe["TemperatureMap"]):
             start = search(rough, 0.0, low, high, 1e-2).log_beta
         step = STEP[str(z.dtype).removeprefix("torch.")]
         return search(partial(slopes, z, gaps, weights), start or 0.0, low, high, step)
+
+
+def _column(z: Floats) -> Floats:
+    """Log-odds as the only column of a regression."""
+    return z[:, None]
 
 
 HERE = label_gaps, predicted_gaps, kernel.slopes
@@ -229,6 +254,18 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
         """Both searches begin at the known ones."""
         return self._fitted(predictions, near)
 
+    def held_out(self, folded: Folds, fitted: Any) -> Floats:
+        """Of one event the temperatures of all folds at once."""
+        event, betas = folded.event, Temperature(penalty=self.penalty).betas(folded, fitted.base)
+        if event is None or betas is None:
+            return Recipe.held_out(self, folded, fitted)  # super() does not know a class with slots
+        found = np.empty((len(betas), 3))
+        for f, (weight, hits) in enumerate(zip(event.weight, event.hits, strict=True)):
+            mass = np.concatenate([weight - hits, hits])
+            yes = _event_parts(event.z, betas[f])
+            found[f] = fit_mixture(np.concatenate([1 - yes, yes])[mass > 0], mass[mass > 0], fitted.weights).coefficients
+        return np.einsum("nk,nk->n", _event_parts(event.judged, betas[event.fold, 0]), found[event.fold])
+
     def _fitted(self, predictions: Predictions, near: EnsembleMap | None) -> EnsembleMap:
         base = fitted_once(Temperature(penalty=self.penalty), predictions, None if near is None else near.base)
         parts = [base.apply(predictions).probs, predictions.probs]
@@ -243,6 +280,11 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
         _, cautions = reading_of_zero(predictions)
         fit = Fit(predictions.n, found.loss, base.fit.converged and found.converged, cautions or base.fit.cautions)
         return EnsembleMap(predictions.classes, predictions.is_binary, fit, base, found.coefficients)
+
+
+def _event_parts(z: Floats, beta: Floats) -> Floats:
+    """Probabilities of an event by its log-odds: tempered, as predicted, and a guess."""
+    return np.stack([sigmoid(beta * z), sigmoid(z), np.full(len(z), 0.5)], axis=1)
 
 
 @map_record

@@ -133,22 +133,32 @@ class ScoredRows:
         moments = moments_of(self.values, self.weights, self.squares) if found is None else found
         if not (moments.rows and np.isfinite(moments.mean)):
             return ScoreSums(moments)
+        w = self._mass(moments)
+        return ScoreSums(moments, Cells.of(self.values, w), *self._possible(w), self.limited)
+
+    def limits(self, moments: Moments) -> Limits:
+        """The limits that the possible scores give, beside the finite moments of the scores."""
+        possible, infinite = self._possible(self._mass(moments))
+        return ScoreSums(moments, None, possible, infinite, self.limited).limits(possible)
+
+    def _mass(self, moments: Moments) -> Floats | None:
         w = None if self.weights is None else np.asarray(self.weights, dtype=np.float64)
         if w is not None and self.squares is not None:
             w = w * (moments.weight / w.sum())  # as many rows as the weights leave
-        seen = Cells.of(self.values, w)
+        return w
+
+    def _possible(self, w: Floats | None) -> tuple[Cells, float]:
+        """The finite possible scores in cells, and the number of rows that have infinite ones."""
         if self.limited:
             counted = self.possible if w is None or w.all() else self.possible[w > 0]
-            return ScoreSums(moments, seen, Cells.of(np.array([counted.min(), counted.max()])))
+            return Cells.of(np.array([counted.min(), counted.max()])), 0.0
         finite = np.isfinite(self.possible)
         likely = self.chances if w is None else self.chances * w[:, None]
         if finite.all():
             order: Any = "F" if self.possible.flags.f_contiguous else "C"
-            possible = Cells.of(self.possible.ravel(order), likely.ravel(order))
-            return ScoreSums(moments, seen, possible, limited=False)
+            return Cells.of(self.possible.ravel(order), likely.ravel(order)), 0.0
         w = np.ones(len(self.values)) if w is None else w
-        possible = Cells.of(self.possible[finite], likely[finite])
-        return ScoreSums(moments, seen, possible, float(w[~finite.all(axis=1)].sum()), limited=False)
+        return Cells.of(self.possible[finite], likely[finite]), float(w[~finite.all(axis=1)].sum())
 
     def mean(self) -> LimitedMean | Moments:
         """The mean score, with the limits of the possible ones."""

@@ -1,7 +1,7 @@
 """Two convex fits by Newton's method.
 
-Logistic regression on a few features, and the weights of a mixture of a few forecasters
-by the log score.
+Logistic regression on a few features, also of several parts of the data at once, and the weights of a mixture of a
+few forecasters by the log score.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from calibrant.kernels.rows.blocks import added_over_blocks
 from calibrant.kernels.sums.stable_sums import inner
-from calibrant.types import Floats
+from calibrant.types import Bools, Floats
 
 MOST_STEPS = 200
 """Newton steps at most."""
@@ -124,6 +124,46 @@ class _Likelihood:
             return np.concatenate([[loss], x @ error, (bent @ x.T).ravel()])
         slopes = [inner(column, error) for column in x]
         return np.array([loss, *slopes, *(inner(one, other) for one in bent for other in x)])
+
+
+CLOSE = 1e-3
+"""Relative size of the last step where rows are only judged: the error left, about its square, is far below their noise."""
+
+
+def fit_logistic_each(features: Floats, weight: Floats, hits: Floats, near: Floats) -> tuple[Floats, Bools]:
+    """Logistic regressions on the same features `(n, k)` with weights and hits of their own, `(fits, n)`.
+
+    All searches begin at the coefficients `near`; those of each fit `(fits, k)` are returned,
+    and whether its search ended.
+    """
+    columns = features.T.copy()
+    sizes = np.abs(columns).max(axis=1)
+    sizes = np.where(sizes > 1e-100, sizes, 1.0)
+    columns /= sizes[:, None]
+    k, ridge = len(columns), RIDGE * weight.sum(axis=1)[:, None]
+    products = (columns[:, None] * columns).reshape(k * k, -1)
+
+    def passed(at: Floats) -> tuple[Floats, Floats, Floats]:
+        eta = at @ columns
+        small = np.exp(-np.abs(eta))
+        mu = np.where(eta >= 0, 1, small) / (1 + small)
+        loss = np.einsum("fn,fn->f", weight, np.maximum(eta, 0) + np.log1p(small)) - np.einsum("fn,fn->f", hits, eta)
+        curvature = ((weight * mu * (1 - mu)) @ products.T).reshape(-1, k, k) + ridge[:, :, None] * np.eye(k)
+        return loss + (ridge / 2 * at**2).sum(axis=1), (weight * mu - hits) @ columns.T + ridge * at, curvature
+
+    at = np.tile(near * sizes, (len(weight), 1))
+    value, slope, curvature = passed(at)
+    for _ in range(MOST_STEPS):
+        step = -np.linalg.solve(curvature, slope[:, :, None])[:, :, 0]
+        while (worse := ~((found := passed(at + step))[0] <= value + 1e-14 * np.abs(value))).any():
+            step[worse] /= 2
+            if np.abs(step[worse]).max() < 1e-12:
+                break
+        at, (value, slope, curvature) = at + step, found
+        ended: Bools = np.abs(step).max(axis=1) < CLOSE * (1 + np.abs(at).max(axis=1))
+        if ended.all():
+            break
+    return at / sizes, ended
 
 
 CACHED_ROWS = 1 << 12
