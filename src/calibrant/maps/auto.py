@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -224,8 +225,11 @@ class _Trial:
         doubted = judged.doubted(procedure)
         kept = {"identity": 1.0} if doubted(slice(None)) else _kept(judged.weights())
         why = NO_GAIN if doubted(slice(None)) else _why_mixed(kept)
-        procedure = judged.crossed(masks, lambda others, test: (judged.before if doubted(others) else procedure)[test])
-        choice = self._choice(next(iter(kept)) if len(kept) == 1 else "mixture", judged, fitted, kept, procedure, why)
+
+        def crossed() -> Floats:
+            return judged.crossed(masks, lambda others, test: (judged.before if doubted(others) else procedure)[test])
+
+        choice = self._choice(next(iter(kept)) if len(kept) == 1 else "mixture", judged, fitted, kept, crossed, why)
         if len(kept) == 1:
             return _single(fitted[choice.chosen], choice, lift, given)
         parts = tuple(replace(fitted[name], fit=replace(fitted[name].fit, cautions=())) for name in kept)
@@ -238,8 +242,11 @@ class _Trial:
     ) -> CalibrationMap:
         sizes = {name: fitted[name].n_parameters for name in judged.held}
         name, reason = judged.simplest(sizes)
-        procedure = judged.crossed(masks, lambda others, test: judged.held[judged.simplest(sizes, others)[0]][test])
-        choice = self._choice(name, judged, fitted, None, procedure, reason)
+
+        def crossed() -> Floats:
+            return judged.crossed(masks, lambda others, test: judged.held[judged.simplest(sizes, others)[0]][test])
+
+        choice = self._choice(name, judged, fitted, None, crossed, reason)
         return _single(fitted[name], choice, lift, given)
 
     def _choice(
@@ -248,7 +255,7 @@ class _Trial:
         judged: Judged,
         fitted: dict[str, CalibrationMap],
         weights: dict[str, float] | None,
-        procedure: Floats,
+        crossed: Callable[[], Floats],
         reason: str,
     ) -> Choice:
         def measured(name: str, logs: Floats) -> Candidate:
@@ -265,7 +272,7 @@ class _Trial:
 
         small = judged.before.size * len(judged.held) <= MOST_KEPT
         found: Any = Later(tried) if small else tried()
-        last: Any = Later(lambda: measured("auto", procedure)) if small else measured("auto", procedure)
+        last: Any = Later(lambda: measured("auto", crossed())) if small else measured("auto", crossed())
         how = "one fold" if self.one_fold else f"{self.n_folds}-fold cross-validation"
         note = f"{how} of {judged.rows.n:,} rows, ± 95 % margin; lower is better."
         note += " The last row is the procedure: each fold by what the other folds decide."

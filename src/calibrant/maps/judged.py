@@ -31,6 +31,9 @@ they are nearest to the truth most often, with few hardly more than others."""
 SEVERAL_OTHERS = 6
 """Fewer other maps count as so many."""
 
+NEGLIGIBLE = 1e-9
+"""A candidate of a smaller weight changes nothing."""
+
 ONE_ERROR = 0.6827
 """Level of the intervals that decide which maps are as good as the best: one standard error to either side."""
 
@@ -108,7 +111,7 @@ class Judged:
         """Log-probabilities of the average of some rows."""
         total = np.zeros((np.count_nonzero(rows), self.before.shape[1]))
         for name, weight in weights.items():
-            if weight > 0:
+            if weight > NEGLIGIBLE:
                 total += weight * self.held[name][rows]
         return log_probabilities(total)
 
@@ -161,7 +164,7 @@ def _worst(change: ScoredRows) -> float:
     moments = moments_of(change.values, change.weights, change.squares)
     if not (moments.rows and np.isfinite(moments.mean)):
         return 0.0
-    limits = change.limits(moments)
+    limits = change.upper_limit(moments)
     return max(limits.upper, 0.0) + limits.above * moments.weight
 
 

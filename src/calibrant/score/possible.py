@@ -35,6 +35,9 @@ SURE = DOUBT * (1 - 1e-9)
 DISTRUST = 2.0
 """… and by this many times the expected excess beyond it under the predictions."""
 
+EXTREME = 1000
+"""The largest possible scores, which are looked at first."""
+
 
 def same_rows(moments: Moments, seen: Cells, **_: Any) -> bool:
     """Have the cells the weight and the mean of the moments, but for rounding?"""
@@ -140,6 +143,16 @@ class ScoredRows:
         """The limits that the possible scores give, beside the finite moments of the scores."""
         possible, infinite = self._possible(self._mass(moments))
         return ScoreSums(moments, None, possible, infinite, self.limited).limits(possible)
+
+    def upper_limit(self, moments: Moments) -> Limits:
+        """Limits of which the upper one, and what is expected beyond it, are right; nearly always from few of the scores."""
+        if self.limited or self.squares is not None or self.possible.size < 8 * EXTREME:
+            return self.limits(moments)
+        least = np.partition(self.possible, -EXTREME, axis=None)[-EXTREME]
+        largest = self.possible >= least
+        likely = self.chances[largest] if self.weights is None else (self.chances * self.weights[:, None])[largest]
+        limits = _credible(Cells.of(self.possible[largest], likely), moments.weight)
+        return limits if np.isfinite(least) and limits.upper > least else self.limits(moments)
 
     def _mass(self, moments: Moments) -> Floats | None:
         w = None if self.weights is None else np.asarray(self.weights, dtype=np.float64)

@@ -187,7 +187,7 @@ def fit_mixture(chances: Floats, weight: Floats, near: Floats | None = None) -> 
     Newton steps on the face that the last step left.
 
     The loss is convex; a weight that would become negative is held at 0 until its slope
-    is negative again. `near` is where the search begins.
+    is negative again. `near` is where a search begins whose last step may be as long as `CLOSE`.
     """
     w, m = weight / weight.sum(), chances.shape[1]
 
@@ -205,7 +205,7 @@ def fit_mixture(chances: Floats, weight: Floats, near: Floats | None = None) -> 
             curvature += (ratio.T * mass) @ ratio
         return _simplex_step(u, slope, curvature)
 
-    found = newton(loss, step, np.full(m, 1 / m), 1e-12) if near is None else newton(loss, step, near, 1e-6)
+    found = newton(loss, step, np.full(m, 1 / m), 1e-12) if near is None else newton(loss, step, near, CLOSE)
     return NewtonFit(found.coefficients / found.coefficients.sum(), found.loss, found.converged)
 
 
