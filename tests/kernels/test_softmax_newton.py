@@ -37,11 +37,9 @@ def test_the_curvature_is_that_of_differences(rng, monkeypatch, diagonal):
     data, centre, ridge = problem(rng, diagonal, k=3, n=40)
     seen = {}
 
-    def watched(passed, x, weights, diagonal, ridge, start, _):
+    def watched(passed, x, weights, diagonal, ridge, start, *_):
         at = start + 0.3 * rng.normal(size=start.shape)
-        ones = np.ones((len(x), 1))
-        features = np.stack([x, np.ones_like(x)], axis=2) if diagonal else np.concatenate([x, ones], axis=1)[:, None]
-        seen["found"] = softmax_newton._curvature(features, passed(at)[2], weights, ridge)
+        seen["found"] = softmax_newton.curvature(x, passed(at)[2], weights, diagonal, ridge)
         sides = [[passed(at + s * e.reshape(at.shape))[1].ravel() for s in (1e-5, -1e-5)] for e in np.eye(at.size)]
         seen["expected"] = np.array([(up - down) / 2e-5 for up, down in sides])
 

@@ -6,13 +6,15 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from calibrant.kernels.logits import inside, row_sums, two_columns
+from calibrant.kernels.fit.knot_paths import Bent as Line
+from calibrant.kernels.logits import inside, log_odds, row_sums, sigmoid, two_columns
 from calibrant.maps.binary import BentLineMap
 from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, fitted_once, map_recipe, map_record
-from calibrant.maps.folds import Folds
+from calibrant.maps.folds import Folds, refuse_bound
 from calibrant.maps.gaussian_process import Belief, believed, table_of
 from calibrant.maps.order_preserving import class_shares
 from calibrant.predictions import Mass, Predictions
+from calibrant.predictions.plain import bare_event
 from calibrant.problems import InputError
 from calibrant.results.constraints import Like
 from calibrant.types import Array, Floats
@@ -60,22 +62,40 @@ class Bent(Recipe["BentMap"]):
         return _bent(predictions, base, table_of(event, belief))
 
     def held_out(self, folded: Folds, fitted: Any) -> Floats:
-        """The bend without each fold by the priors that matter there."""
+        """The bends without each fold, all at once over the cells of all rows and by the priors that matter there."""
         from calibrant.maps import recipe_of
 
-        recipe = recipe_of(self.method)
-        known: Belief = folded.given.kept(f"belief of {self!r}", lambda: believed(_event(fitted.base, folded.given)))
-        used = None
-        if folded.rows.squares is None:
-            parts = np.repeat(folded.index, folded.rows.n_classes)
-            used = known.matter(*known.parts(_event(fitted.base, folded.rows), parts))
+        recipe, given, every = recipe_of(self.method), folded.given, folded.every
+        if every.squares is not None:
+            return Recipe.held_out(self, folded, fitted)  # super() does not know a class with slots
+        known: Belief = given.kept(f"belief of {self!r}", lambda: believed(_event(fitted.base, given)))
+        before = _event(fitted.base, every)
+        weight, hits = known.parts(before, np.repeat(folded.fold, every.n_classes))
+        used = known.matter(weight[: folded.n_judged], hits[: folded.n_judged])
+        bases = [fitted_once(recipe, rows, fitted.base) for rows in folded.others]
+        events = [_event(base, rows) for base, rows in zip(bases, folded.others, strict=True)]
+        parts = [known.parts(event, np.zeros(len(event.labels), dtype=np.intp)) for event in events]
+        others = (np.concatenate(each) for each in zip(*parts, strict=True))
+        lines = known.lines(*others, used, (weight.sum(axis=0), hits.sum(axis=0)))
+        return _held_out(folded, bases, events, lines, known.limit)
 
-        def without(rows: Predictions) -> BentMap:
-            base = fitted_once(recipe, rows, fitted.base)
-            event = _event(base, rows)
-            return _bent(rows, base, table_of(event, believed(event, used)))
 
-        return folded.answers(map(without, folded.others))
+def _held_out(
+    folded: Folds, bases: list[CalibrationMap], events: list[Predictions], lines: list[Line], limit: float
+) -> Floats:
+    """The judged rows through the map and the bend of their fold."""
+    outputs, are_logits = folded.rows.outputs, folded.rows.logits is not None
+    found = np.empty((len(outputs), folded.rows.n_classes))
+    for mask, base, event, line in zip(folded.masks, bases, events, lines, strict=True):
+        if folded.strict:
+            refuse_bound(base)
+        z = np.clip(log_odds(_columns(base, outputs[mask], are_logits)), -limit, limit)
+        ends = np.clip(log_odds(np.array([event.probs.min(), event.probs.max()])), -limit, limit)
+        within = np.clip(z, *ends)
+        g = sigmoid(line.at(within.ravel()).reshape(z.shape) + (z - within))
+        found[mask] = g / row_sums(g)
+        folded.step()
+    return found[:, 1] if folded.rows.is_binary else found
 
 
 def _bent(predictions: Predictions, base: CalibrationMap, bend: BentLineMap) -> BentMap:
@@ -85,9 +105,11 @@ def _bent(predictions: Predictions, base: CalibrationMap, bend: BentLineMap) -> 
 
 def _event(base: CalibrationMap, predictions: Predictions) -> Predictions:
     """Every class against the rest, as the first map predicts it, as rows of one event."""
-    q = _columns(base, predictions.outputs, predictions.logits is not None)
-    shares = class_shares(predictions).ravel()
-    event = Predictions(shares if predictions.soft else shares.astype(int), q.ravel(), soft=predictions.soft)
+    q, shares = _columns(base, predictions.outputs, predictions.logits is not None), class_shares(predictions).ravel()
+    if predictions.soft:
+        event = Predictions(shares, q.ravel(), soft=True)
+    else:
+        event = bare_event(shares.astype(np.uint8), q.ravel())
     if predictions.mass is not None:
         k, mass = q.shape[1], predictions.mass
         squares = None if mass.squares is None else np.repeat(mass.squares, k)

@@ -61,11 +61,10 @@ class GaussianProcessMap(BinaryRecipe):
             return BinaryRecipe.held_out(self, folded, fitted)  # super() does not know a class with slots
         belief = believed(folded.given)
         weight, hits = belief.parts(every, folded.fold)
-        total, sums = weight.sum(axis=0), hits.sum(axis=0)
-        weight, hits = weight[: folded.n_judged], hits[: folded.n_judged]
-        near, used = (belief.found.mean, total, sums), belief.matter(weight, hits)
-        each = refitted(belief.places, total - weight, sums - hits, used, near)
-        lines = [Bent(belief.places, _mean_log_odds(found, found.share(STRAIGHT))) for found in each]
+        mine = weight[: folded.n_judged], hits[: folded.n_judged]
+        every_sum = weight.sum(axis=0), hits.sum(axis=0)
+        others = every_sum[0] - mine[0], every_sum[1] - mine[1]
+        lines = belief.lines(*others, belief.matter(*mine), every_sum)
         x = every.outputs.astype(np.float64)
         z = np.clip(x if every.logits is not None else log_odds(x), -belief.limit, belief.limit)
         return sigmoid(continued(z, folded.fold, lines)[folded.judged])
@@ -88,7 +87,7 @@ class Belief:
     def parts(self, rows: Predictions, part: Indices) -> tuple[Floats, Floats]:
         """Weight and hits `(parts, cells)` of rows that each lie in one part."""
         event, n_cells = rows.event("binary"), len(self.places)
-        cell = np.searchsorted(self.starts, rows.outputs.astype(np.float64), side="right") - 1 + self.empty
+        cell = np.searchsorted(self.starts[1:], rows.outputs.astype(np.float64), side="right") + self.empty
         mass = np.ones(len(cell)) if event.weights is None else event.weights
         at, n_parts = part * n_cells + cell, int(part.max()) + 1
         terms = (each.astype(np.float64) for each in (mass, mass * event.outcomes))
@@ -107,10 +106,14 @@ class Belief:
         return used
 
 
-def believed(predictions: Predictions, used: Bools | None = None) -> Belief:
-    """Rows into cells, and one posterior per prior, or per prior that is used; all of them are computed once per event."""
-    if used is not None:
-        return _believed(predictions, used)
+    def lines(self, weight: Floats, hits: Floats, used: Bools, known: tuple[Floats, Floats]) -> list[Bent]:
+        """The maps of similar data over these cells, `(data sets, cells)`, by the priors `used`; `known` are the sums here."""
+        each = refitted(self.places, weight, hits, used, (self.found.mean, *known))
+        return [Bent(self.places, _mean_log_odds(found, found.share(STRAIGHT))) for found in each]
+
+
+def believed(predictions: Predictions) -> Belief:
+    """Rows into cells, and one posterior per prior, computed once per event."""
     if predictions.logits is not None:
         kept: Belief = predictions.kept("belief", lambda: _believed(predictions))
         return kept
@@ -118,7 +121,7 @@ def believed(predictions: Predictions, used: Bools | None = None) -> Belief:
     return found
 
 
-def _believed(predictions: Predictions, used: Bools | None = None) -> Belief:
+def _believed(predictions: Predictions) -> Belief:
     limit = last_log_odds(predictions)
     logits = predictions.logits is not None
     pooled = pooled_logits(predictions) if logits else predictions.event("binary").pooled
@@ -133,8 +136,7 @@ def _believed(predictions: Predictions, used: Bools | None = None) -> Belief:
     rows, hits = (np.pad(np.add.reduceat(v, cuts), (low, high)) for v in (told.weight, told.hits))
     cautions = line_doubts(x, float(pooled.hits.sum()), pooled.total, limit)
     support = np.pad(weight / weight.sum(), (low, high))
-    found = posteriors(places, rows, hits) if used is None else refitted(places, rows[None], hits[None], used)[0]
-    return Belief(places, support, found, limit, cautions, pooled.values[cuts], low)
+    return Belief(places, support, posteriors(places, rows, hits), limit, cautions, pooled.values[cuts], low)
 
 
 def table_of(predictions: Predictions, belief: Belief) -> GaussianProcessTable:

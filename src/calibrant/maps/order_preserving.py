@@ -149,7 +149,7 @@ class OrderPreserving(Recipe["OrderPreservingMap"]):
         total = float(predictions.n if predictions.weights is None else predictions.weights.sum())
         begin, ones, gain = None if near is None else near.coefficients.flat(), np.ones(len(unit)), 0.0
         if begin is not None and begin.size == unit.size:
-            begin, gain = np.maximum(begin / unit, LEAST), NEARLY
+            begin, gain = np.maximum(begin / unit, LEAST), NEARLY / total
         else:
             begin = ones
         found = least(penalised(loss, unit, self.penalty / total), begin, LEAST * ones, gain=gain)

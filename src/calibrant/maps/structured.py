@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from calibrant.kernels.fit.lbfgs import NEARLY
-from calibrant.kernels.fit.softmax_regression import Data, Linear, fit
+from calibrant.kernels.fit.softmax_regression import Data, Linear, fit, guide_of
 from calibrant.kernels.logits import two_columns
 from calibrant.maps.calibration_map import ARRAY, Fit, Recipe, fitted_once, map_recipe, map_record
+from calibrant.maps.folds import Folds
 from calibrant.maps.linear import SoftmaxMap, doubts, one_to_one, regression_weights
 from calibrant.maps.matrix_penalty import check_size
 from calibrant.maps.temperature import Temperature, TemperatureMap
@@ -37,9 +38,13 @@ class StructuredVector(Recipe["StructuredMap"]):
         """Two convex fits, one after the other."""
         return _fitted(predictions, diagonal=True)
 
-    def fit_near(self, predictions: Predictions, near: Any) -> StructuredMap:
-        """Both from known ones."""
-        return _fitted(predictions, diagonal=True, near=near)
+    def fit_near(self, predictions: Predictions, near: Any, **guide: Any) -> StructuredMap:
+        """Both from known ones, and a search guided as the one that found them."""
+        return _fitted(predictions, diagonal=True, near=near, **guide)
+
+    def held_out(self, folded: Folds, fitted: Any) -> Floats:
+        """Without each fold, with one guide for all searches."""
+        return _held_out(self, folded, fitted)
 
 
 @map_recipe("structured_matrix")
@@ -62,22 +67,41 @@ class StructuredMatrix(Recipe["StructuredMap"]):
         check_size(predictions)
         return _fitted(predictions, diagonal=False)
 
-    def fit_near(self, predictions: Predictions, near: Any) -> StructuredMap:
-        """Both from known ones."""
-        return _fitted(predictions, diagonal=False, near=near)
+    def fit_near(self, predictions: Predictions, near: Any, **guide: Any) -> StructuredMap:
+        """Both from known ones, and a search guided as the one that found them."""
+        return _fitted(predictions, diagonal=False, near=near, **guide)
+
+    def held_out(self, folded: Folds, fitted: Any) -> Floats:
+        """Without each fold, with one guide for all searches."""
+        return _held_out(self, folded, fitted)
 
 
-def _fitted(predictions: Predictions, diagonal: bool, near: StructuredMap | None = None) -> StructuredMap:
+def _fitted(
+    predictions: Predictions, diagonal: bool, near: StructuredMap | None = None, **guide: Any
+) -> StructuredMap:
     base = fitted_once(Temperature(), predictions, None if near is None else near.base)
-    total = float(predictions.n if predictions.weights is None else predictions.weights.sum())
-    k, mix = predictions.n_classes, 1 / (total + 1)
+    total, mix = _total_and_mix(predictions)
     x = mixed_logs(base, mix, predictions.outputs, predictions.logits is not None)
-    centre, ridge = structured_ridge(k, total, diagonal)
-    start, gain = (centre, None) if near is None else (Linear(near.weight, near.bias), NEARLY)
-    found = fit(Data(x, *regression_weights(predictions)), start, centre, ridge, gain=gain)
+    centre, ridge = structured_ridge(predictions.n_classes, total, diagonal)
+    start, gain = (centre, None) if near is None else (Linear(near.weight, near.bias), NEARLY / total)
+    found = fit(Data(x, *regression_weights(predictions)), start, centre, ridge, gain=gain, **guide)
     how = Fit(predictions.n, found.loss, found.converged, base.fit.cautions + doubts(predictions, found))
     at = found.at
     return StructuredMap(predictions.classes, predictions.is_binary, how, base, mix, at.weight, at.bias)
+
+
+def _held_out(recipe: Recipe[StructuredMap], folded: Folds, fitted: StructuredMap) -> Floats:
+    every, n_fits, diagonal = folded.every, len(folded.others), fitted.weight.ndim == 1
+    x = mixed_logs(fitted.base, fitted.mix, every.outputs, every.logits is not None)
+    ridge = structured_ridge(every.n_classes, _total_and_mix(every)[0], diagonal)[1]
+    data = Data(x, *regression_weights(every))
+    guide = guide_of(data, Linear(fitted.weight, fitted.bias), ridge, n_fits) if n_fits > 1 else {}
+    return folded.answers(fitted_once(recipe, rows, fitted, **guide) for rows in folded.others)
+
+
+def _total_and_mix(rows: Predictions) -> tuple[float, float]:
+    total = float(rows.n if rows.weights is None else rows.weights.sum())
+    return total, 1 / (total + 1)
 
 
 def structured_ridge(k: int, total: float, diagonal: bool) -> tuple[Linear, Linear]:

@@ -17,8 +17,9 @@ Smooth = Callable[[Floats], tuple[float, Floats]]
 """A value and its slopes."""
 
 OPTIONS: Any = {"maxiter": 2000, "maxfun": 4000, "maxcor": 30}
-NEARLY = 1e-7
-"""The share of the value that the last step of a search gains at most that begins near its end."""
+NEARLY = 1e-3
+"""What the last step of a search that begins near its end gains at most, in nats of all rows: those that are judged by it
+differ by more."""
 
 LEVEL = 1e-6
 """Slopes this small, in units of the value where that exceeds 1, count as level."""

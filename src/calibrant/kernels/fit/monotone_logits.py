@@ -225,7 +225,7 @@ class Held:
             if not found[0] < value:
                 break
             gained, at, (value, slope) = value - found[0], new, found
-            if gained <= NEARLY * value:
+            if gained * total <= NEARLY:
                 break
         return at * unit
 

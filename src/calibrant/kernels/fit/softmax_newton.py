@@ -32,9 +32,9 @@ class Least:
     converged: bool
 
 
-def worth_newton(n: int, n_parameters: int) -> bool:
-    """Are the parameters few enough?"""
-    return n * n_parameters**2 <= MOST_WORK
+def worth_newton(n: int, n_parameters: int, n_fits: int = 1) -> bool:
+    """Are the parameters few enough, for so many fits that share a curvature?"""
+    return n * n_parameters**2 <= MOST_WORK * n_fits
 
 
 def least(
@@ -45,17 +45,17 @@ def least(
     ridge: Floats,
     start: Floats,
     gain: float | None = None,
+    inverse: Floats | None = None,
 ) -> Least | None:
     """The least value of a convex function, its curvature that of the loss and twice the ridge; None if it is not found.
 
-    A step that promised less than the share `gain` of the value, where given, is the last.
+    A step that promised less than the share `gain` of the value, where given, is the last. The `inverse` of nearly the
+    same curvature saves that of every step.
     """
-    ones = np.ones((len(x), 1))
-    features = np.stack([x, np.ones_like(x)], axis=2) if diagonal else np.concatenate([x, ones], axis=1)[:, None]
     at, (value, slope, share) = start, passed(start)
     for _ in range(MOST_STEPS):
         try:
-            step = -np.linalg.solve(_curvature(features, share, weights, ridge), slope.ravel()).reshape(at.shape)
+            step = -_times_inverse(inverse, slope, lambda share=share: curvature(x, share, weights, diagonal, ridge))
         except np.linalg.LinAlgError:
             return None
         promised = -float((slope * step).sum())
@@ -67,6 +67,9 @@ def least(
             if found[0] <= value - SUFFICIENT * promised / 2**halving:
                 break
         else:  # rounding, or no descent
+            if inverse is not None:
+                inverse = None
+                continue
             return Least(at, value, True) if np.abs(slope).max() < LEVEL else None
         at, (value, slope, share) = new, found
         if gain is not None and promised <= gain * abs(value):
@@ -74,9 +77,16 @@ def least(
     return None
 
 
-def _curvature(features: Floats, share: Floats, weights: Floats, ridge: Floats) -> Floats:
+def _times_inverse(inverse: Floats | None, slope: Floats, curvature: Callable[[], Floats]) -> Floats:
+    flat: Floats = np.linalg.solve(curvature(), slope.ravel()) if inverse is None else inverse @ slope.ravel()
+    return flat.reshape(slope.shape)
+
+
+def curvature(x: Floats, share: Floats, weights: Floats, diagonal: bool, ridge: Floats) -> Floats:
     """Σ w (diag(s) − s sᵀ) ⊗ f fᵀ and the ridge, `(Kd, Kd)`; `share` is w·s."""
     k, d = ridge.shape
+    ones = np.ones((len(x), 1))
+    features = np.stack([x, np.ones_like(x)], axis=2) if diagonal else np.concatenate([x, ones], axis=1)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         root = np.where(weights > 0, 1 / np.sqrt(weights), 0.0)
     spread = ((share * root[:, None])[:, :, None] * features).reshape(len(share), k * d)

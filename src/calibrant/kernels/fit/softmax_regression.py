@@ -20,6 +20,7 @@ import numpy as np
 
 from calibrant.kernels.fit.few_rows import FewRows
 from calibrant.kernels.fit.lbfgs import least, one_blas_thread
+from calibrant.kernels.fit.softmax_newton import curvature as newton_curvature
 from calibrant.kernels.fit.softmax_newton import least as newton_least
 from calibrant.kernels.fit.softmax_newton import worth_newton
 from calibrant.kernels.logits import probabilities, row_maxima, row_sums
@@ -134,11 +135,13 @@ def fit(
     prior: float = 0.0,
     *,
     scale: Scales | None = None,
+    inverse: Floats | None = None,
     gain: float | None = None,
 ) -> Found:
     """The minimum of the penalised mean loss.
 
-    The search ends where a step gains less than the share `gain` of it.
+    The search ends where a step gains less than the share `gain` of it. What guides it, the `scale` of its coordinates
+    or the `inverse` of the curvature, may be that of a similar fit (`guide_of`).
 
     A share `prior` of the outcomes is read as predicted by softmax(x), the features as they are: a term linear in
     the parameters.
@@ -149,7 +152,7 @@ def fit(
         return _fit_few(data, start, centre, penalty, prior)
     with one_blas_thread(start.packed().size):
         moments, less = _added(data, lambda rows: _moments_and_prior(rows, start, prior))
-        if isinstance(data, Data) and (found := _fit_newton(data, start, centre, penalty, moments, less, gain)):
+        if isinstance(data, Data) and (found := _fit_newton(data, start, centre, penalty, moments, less, gain, inverse)):
             return found
         scale = scale or curvature_of(data if isinstance(data, Data) else data.sample, start).scales(penalty)
         origin, one_block = start.packed(), scale.inverse.ndim == 2
@@ -207,10 +210,11 @@ def _fit_newton(
     moments: Floats,
     less: Floats | float,
     gain: float | None,
+    inverse: Floats | None,
 ) -> Found | None:
     """The minimum by Newton's method where parameters are few and all of them are penalised."""
     ridge = penalty.packed()
-    if not worth_newton(len(data.x), ridge.size) or data.x.dtype != np.float64 or not ridge.min() > 0:
+    if (inverse is None and not worth_newton(len(data.x), ridge.size)) or data.x.dtype != np.float64 or not ridge.min() > 0:
         return None
 
     def passed(packed: Floats) -> tuple[float, Floats, Floats]:
@@ -220,11 +224,25 @@ def _fit_newton(
         extra, slope = _penalised(here, centre, penalty, less)
         return value + extra, _features_times(data.x, share, start.diagonal) - moments + slope, share
 
-    found = newton_least(passed, data.x, data.weights, start.diagonal, ridge, start.packed(), gain)
+    found = newton_least(passed, data.x, data.weights, start.diagonal, ridge, start.packed(), gain, inverse)
     if found is None:
         return None
     at = start.like(found.at)
     return Found(at, found.value - _penalised(at, centre, penalty, less)[0], found.value, found.converged)
+
+
+def guide_of(data: Data, at: Linear, penalty: Linear, n_fits: int) -> dict[str, Any]:
+    """What guides so many fits of nearly these rows that begin at `at`, the minimum for these: arguments of `fit`."""
+    ridge = penalty.packed()
+    if few_rows(len(data.x), len(at.bias), at.diagonal):
+        return {}
+    if not worth_newton(len(data.x), ridge.size, n_fits) or not ridge.min() > 0:
+        return {"scale": curvature_of(data, at).scales(penalty)}
+    share = _loss_and_shares(data, at)[1] * data.weights[:, None]
+    try:
+        return {"inverse": np.linalg.inv(newton_curvature(data.x, share, data.weights, at.diagonal, ridge))}
+    except np.linalg.LinAlgError:
+        return {}
 
 
 def _predicted(data: Data) -> Floats:
