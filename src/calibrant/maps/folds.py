@@ -56,6 +56,11 @@ class Folds:
         self.others = _others(self.every, self.fold, self.n_judged, self.event)
 
     @property
+    def positive(self) -> bool:
+        """Have all outcomes of all rows a positive probability?"""
+        return self.every.logits is not None or bool(self.every.probs.all())
+
+    @property
     def crossed(self) -> bool:
         """Is every row judged?"""
         return len(self.rows.labels) == len(self.fold)

@@ -94,8 +94,8 @@ class OrderPreserving(Recipe["OrderPreservingMap"]):
     def held_out(self, folded: Folds, fitted: Any) -> Floats:
         """All folds by one design, with the cuts and knots of all rows, where it fits into memory."""
         rows, coefficients = folded.rows, fitted.coefficients
-        plain = not rows.is_binary and (rows.logits is not None or bool(rows.probs.all()))
-        if not folded.crossed or not plain or rows.outputs.size * coefficients.flat().size > MOST_DESIGN:
+        plain = not rows.is_binary and folded.positive and folded.crossed
+        if not plain or rows.outputs.size * coefficients.flat().size > MOST_DESIGN:
             return Recipe.held_out(self, folded, fitted)
         logs = normalised_columns(rows.outputs, fitted.zero, rows.logits is not None)
         order = np.argsort(-logs, axis=1, kind="stable")
@@ -104,8 +104,8 @@ class OrderPreserving(Recipe["OrderPreservingMap"]):
         weights = np.ones(len(logs)) if rows.weights is None else rows.weights
         held = kernel.Held(ranked, shares, weights, folded.index, coefficients)
         found = np.empty(logs.shape)
-        for f, (mask, others) in enumerate(zip(folded.masks, folded.others, strict=True)):
-            start = fitted_once(Temperature(), others)
+        starts = Temperature().each(folded, fitted_once(Temperature(), folded.given))
+        for f, (mask, start) in enumerate(zip(folded.masks, starts, strict=True)):
             if folded.strict:
                 refuse_bound(start)
             unit = self._start(ranked, 1 / start.temperature).flat()

@@ -96,6 +96,7 @@ def _held_out(recipe: Recipe[StructuredMap], folded: Folds, fitted: StructuredMa
     ridge = structured_ridge(every.n_classes, _total_and_mix(every)[0], diagonal)[1]
     data = Data(x, *regression_weights(every))
     guide = guide_of(data, Linear(fitted.weight, fitted.bias), ridge, n_fits) if n_fits > 1 else {}
+    Temperature().each(folded, fitted.base)
     return folded.answers(fitted_once(recipe, rows, fitted, **guide) for rows in folded.others)
 
 

@@ -46,6 +46,9 @@ from calibrant.types import Array, Floats
 SAMPLE_ROWS = 2048
 """Rows of the first, rough search, which saves full passes on large data."""
 
+NEAR = 0.1
+"""A Newton step in ln T this small leaves an error that is far below the noise of held-out rows."""
+
 STEP = {"float32": 1e-4, "float64": 1e-5}
 """A Newton step in ln T this small ends the search; the error left is about its square, below rounding."""
 
@@ -97,22 +100,45 @@ class Temperature(Recipe["TemperatureMap"]):
         return self._fitted(predictions, -math.log(near.temperature))
 
     def held_out(self, folded: Folds, fitted: Any) -> Floats:
-        """Of one event all folds at once."""
+        """All folds at once, from the temperature of all rows."""
         betas = self.betas(folded, fitted)
         if betas is None:
             return Recipe.held_out(self, folded, fitted)  # super() does not know a class with slots
-        assert folded.event is not None
-        return folded.event.answers(_column, betas)
+        if folded.event is not None:
+            return folded.event.answers(_column, betas[:, None])
+        return probabilities(betas[folded.index][:, None] * raw_or_log_columns(folded.rows, 0.0).astype(np.float64))
+
+    def each(self, folded: Folds, fitted: TemperatureMap) -> list[TemperatureMap]:
+        """The maps without each fold, on which other maps build."""
+        betas = self.betas(folded, fitted)
+        if betas is None:
+            return [fitted_once(self, rows, fitted) for rows in folded.others]
+
+        def made(rows: Predictions, beta: float) -> Callable[[], TemperatureMap]:
+            return lambda: TemperatureMap(rows.classes, rows.is_binary, Fit(rows.n), 1 / beta)
+
+        pairs = zip(folded.others, betas.tolist(), strict=True)
+        return [rows.kept(f"fit of {self!r}", made(rows, beta)) for rows, beta in pairs]
 
     def betas(self, folded: Folds, fitted: TemperatureMap) -> Floats | None:
-        """1/T without each fold `(folds, 1)`, of one event; None where these are not found at once."""
-        event = folded.event
-        if event is None:
+        """1/T without each fold; None where one of them is far from that of all rows, or some probability is 0."""
+        event, beta = folded.event, 1 / fitted.temperature
+        if event is not None:
+            hits = hits_and_prior(event.weight, event.hits, event.z, self.penalty)
+            found, ended = event.regressions(_column, hits, np.array([beta]))
+            found = found[:, 0] if ended.all() else np.zeros(1)
+        elif folded.rows.is_binary or not folded.positive:
             return None
-        hits = hits_and_prior(event.weight, event.hits, event.z, self.penalty)
-        found, ended = event.regressions(_column, hits, np.array([1 / fitted.temperature]))
+        else:
+            z = raw_or_log_columns(folded.every, 0.0)
+            gaps, weights = label_gaps(z, folded.every), folded.every.weights
+            parts = np.arange(folded.n_judged)[:, None] != folded.fold
+            parts = parts * (np.ones(len(gaps)) if weights is None else weights)
+            more = predicted_gaps(z) - gaps
+            steps = kernel.steps_without(z, gaps, more, parts, self.penalty or 0.0, beta)
+            found = beta * np.exp(steps) if (np.abs(steps) < NEAR).all() else np.zeros(1)
         inside = (found > 1 / self.bounds[1]) & (found < 1 / self.bounds[0])
-        return found if (ended & inside[:, 0]).all() else None
+        return found if inside.all() else None
 
     def _fitted(self, predictions: Predictions, start: float | None) -> TemperatureMap:
         z, zero, cautions = _columns(predictions)
@@ -255,16 +281,34 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
         return self._fitted(predictions, near)
 
     def held_out(self, folded: Folds, fitted: Any) -> Floats:
-        """Of one event the temperatures of all folds at once."""
-        event, betas = folded.event, Temperature(penalty=self.penalty).betas(folded, fitted.base)
-        if event is None or betas is None:
+        """The temperatures of all folds at once, then the weights of each."""
+        betas = Temperature(penalty=self.penalty).betas(folded, fitted.base)
+        if betas is None:
             return Recipe.held_out(self, folded, fitted)  # super() does not know a class with slots
-        found = np.empty((len(betas), 3))
-        for f, (weight, hits) in enumerate(zip(event.weight, event.hits, strict=True)):
-            mass = np.concatenate([weight - hits, hits])
-            yes = _event_parts(event.z, betas[f])
-            found[f] = fit_mixture(np.concatenate([1 - yes, yes])[mass > 0], mass[mass > 0], fitted.weights).coefficients
-        return np.einsum("nk,nk->n", _event_parts(event.judged, betas[event.fold, 0]), found[event.fold])
+        of_fold = self._event_fold if folded.event is not None else self._class_fold
+        found = np.empty((len(folded.rows.labels), *folded.rows.outputs.shape[1:]))
+        for f, mask in enumerate(folded.masks):
+            chances, weights, judged = of_fold(folded, f, betas[f])
+            used = weights > 0
+            found[mask] = judged @ fit_mixture(chances[used], weights[used], fitted.weights).coefficients
+        return found
+
+    def _event_fold(self, folded: Folds, f: int, beta: float) -> tuple[Floats, Floats, Floats]:
+        """What the three parts gave the outcomes of the other rows, their weights, and what they give the judged ones."""
+        event = folded.event
+        assert event is not None
+        yes, hits = _event_parts(event.z, beta), event.hits[f]
+        judged = _event_parts(event.judged[event.fold == f], beta)
+        return np.concatenate([1 - yes, yes]), np.concatenate([event.weight[f] - hits, hits]), judged
+
+    def _class_fold(self, folded: Folds, f: int, beta: float) -> tuple[Floats, Floats, Floats]:
+        """The same for several classes."""
+        every, mine = folded.every, folded.fold == f
+        z = raw_or_log_columns(every, 0.0).astype(np.float64)
+        p = every.probs.astype(np.float64)
+        parts = np.stack([probabilities(beta * z), p, np.full_like(p, 1 / every.n_classes)], axis=2)
+        row, column, weights = label_entries(every)
+        return parts[row, column], np.where(mine[row], 0.0, weights), parts[mine]
 
     def _fitted(self, predictions: Predictions, near: EnsembleMap | None) -> EnsembleMap:
         base = fitted_once(Temperature(penalty=self.penalty), predictions, None if near is None else near.base)
@@ -282,7 +326,7 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
         return EnsembleMap(predictions.classes, predictions.is_binary, fit, base, found.coefficients)
 
 
-def _event_parts(z: Floats, beta: Floats) -> Floats:
+def _event_parts(z: Floats, beta: float) -> Floats:
     """Probabilities of an event by its log-odds: tempered, as predicted, and a guess."""
     return np.stack([sigmoid(beta * z), sigmoid(z), np.full(len(z), 0.5)], axis=1)
 

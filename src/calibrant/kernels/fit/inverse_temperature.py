@@ -40,17 +40,41 @@ def _block_slopes(logits: Array, gaps: Floats, weights: Array | None, beta: Any,
     total = np.zeros(3)
     for inner in row_blocks(rows.stop - rows.start, logits.shape[1]):
         at = slice(rows.start + inner.start, rows.start + inner.stop)
-        z = logits[at]
-        below = z - row_maxima(z)
-        share = np.exp(beta * below)
-        size = row_sums(share, np.float64)[:, 0]
-        mean = np.einsum("ij,ij->i", share, below).astype(np.float64) / size
-        share *= below
-        square = np.einsum("ij,ij->i", share, below).astype(np.float64) / size
-        gap = gaps[at]
-        each = np.stack([np.log(size) - float(beta) * gap, mean - gap, square - mean**2])
+        each = _row_slopes(logits[at], gaps[at], beta)
         total += each.sum(axis=1) if weights is None else (each * weights[at]).sum(axis=1)
     return total
+
+
+def _row_slopes(z: Array, gap: Floats, beta: Any) -> Floats:
+    """The terms of L, L' and L'' `(3, rows)`."""
+    below = z - row_maxima(z)
+    share = np.exp(beta * below)
+    size = row_sums(share, np.float64)[:, 0]
+    mean = np.einsum("ij,ij->i", share, below).astype(np.float64) / size
+    share *= below
+    square = np.einsum("ij,ij->i", share, below).astype(np.float64) / size
+    return np.stack([np.log(size) - float(beta) * gap, mean - gap, square - mean**2])
+
+
+def steps_without(logits: Array, gaps: Floats, more: Floats, parts: Floats, penalty: float, beta: float) -> Floats:
+    """Newton's steps in ln β, from the optimum of all rows to those without each part, from one pass.
+
+    Parameters
+    ----------
+    logits, gaps
+        As in `slopes`.
+    more
+        What is added to the gaps of rows of which a share is read as predicted: this times the share.
+    parts
+        The weight of each row in what is left without each part `(parts, rows)`.
+    penalty
+        Of so many rows is the share.
+    """
+    slopes = np.concatenate([_row_slopes(logits[rows], gaps[rows], beta)[1:] for rows in row_blocks(*logits.shape)], 1)
+    (first, second), total = slopes @ parts.T, parts.sum(axis=1)
+    first -= penalty / (total + penalty) * (parts @ more)
+    steps: Floats = -first / (beta * second)
+    return steps
 
 
 @dataclass(frozen=True, slots=True)
