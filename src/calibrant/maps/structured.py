@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from calibrant.kernels.fit.lbfgs import NEARLY
+from calibrant.kernels.fit.softmax_folds import Problems, least_each
 from calibrant.kernels.fit.softmax_regression import Data, Linear, fit, guide_of
 from calibrant.kernels.logits import two_columns
 from calibrant.maps.calibration_map import ARRAY, Fit, Recipe, fitted_once, map_recipe, map_record
@@ -90,14 +91,44 @@ def _fitted(
     return StructuredMap(predictions.classes, predictions.is_binary, how, base, mix, at.weight, at.bias)
 
 
+MOST_TOGETHER = 1 << 16
+"""Folds times rows times classes up to which all folds are fitted at once: they stay in a core's cache."""
+
+
 def _held_out(recipe: Recipe[StructuredMap], folded: Folds, fitted: StructuredMap) -> Floats:
-    every, n_fits, diagonal = folded.every, len(folded.others), fitted.weight.ndim == 1
+    every, n_fits, at = folded.every, len(folded.others), Linear(fitted.weight, fitted.bias)
     x = mixed_logs(fitted.base, fitted.mix, every.outputs, every.logits is not None)
-    ridge = structured_ridge(every.n_classes, _total_and_mix(every)[0], diagonal)[1]
-    data = Data(x, *regression_weights(every))
-    guide = guide_of(data, Linear(fitted.weight, fitted.bias), ridge, n_fits) if n_fits > 1 else {}
-    Temperature().each(folded, fitted.base)
+    ridge = structured_ridge(every.n_classes, _total_and_mix(every)[0], at.diagonal)[1]
+    guide = guide_of(Data(x, *regression_weights(every)), at, ridge, n_fits) if n_fits > 1 else {}
+    maps = Temperature().each(folded, fitted.base)
+    if "inverse" in guide and not (every.soft or every.is_binary) and n_fits * x.size <= MOST_TOGETHER:
+        found = _together(folded, at, maps, guide["inverse"])
+        if found is not None:
+            for rows, each in zip(folded.others, found, strict=True):
+                rows.kept(f"fit of {recipe!r}", lambda each=each: each)
+            return folded.answers(found)
     return folded.answers(fitted_once(recipe, rows, fitted, **guide) for rows in folded.others)
+
+
+def _together(folded: Folds, near: Linear, bases: list[TemperatureMap], inverse: Floats) -> list[StructuredMap] | None:
+    """The maps without each fold; None where a search did not end."""
+    every = folded.every
+    weights = (np.arange(len(bases))[:, None] != folded.fold) * (1.0 if every.weights is None else every.weights)
+    totals = weights.sum(axis=1)
+    mixes, k = 1 / (totals + 1), every.n_classes
+    x = np.stack([mixed_logs(*each, every.outputs, every.logits is not None) for each in zip(bases, mixes, strict=True)])
+    centre, ridge = structured_ridge(k, 1.0, near.diagonal)
+    ridges = ridge.packed() / totals[:, None, None]
+    problems = Problems(x, every.labels, weights / totals[:, None], centre.packed(), ridges)
+    found, ended = least_each(problems, near.packed(), inverse, NEARLY / totals)
+    if not ended.all():
+        return None
+
+    def made(base: TemperatureMap, mix: float, at: Linear) -> StructuredMap:
+        return StructuredMap(every.classes, False, Fit(every.n), base, mix, at.weight, at.bias)
+
+    ats = [near.like(each) for each in found]
+    return [made(*each) for each in zip(bases, mixes.tolist(), ats, strict=True)]
 
 
 def _total_and_mix(rows: Predictions) -> tuple[float, float]:
@@ -114,7 +145,7 @@ def structured_ridge(k: int, total: float, diagonal: bool) -> tuple[Linear, Line
 
 def mixed_logs(base: TemperatureMap, mix: float, predictions: Array, are_logits: bool) -> Floats:
     """ln q, `(n, K)`, of the tempered predictions mixed with a uniform guess."""
-    tempered = base.recalibrated(predictions.astype(np.float64), are_logits)
+    tempered = base.tempered(predictions.astype(np.float64), are_logits)
     columns = two_columns(tempered) if tempered.ndim == 1 else tempered
     return np.log((1 - mix) * columns + mix / columns.shape[1])
 

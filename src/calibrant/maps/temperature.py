@@ -221,13 +221,18 @@ class TemperatureMap(CalibrationMap):
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """softmax(z/T), or p^(1/T), normalised."""
+        new = self.tempered(predictions, are_logits)
+        return new if predictions.ndim == 1 else ranked_as(new, predictions)
+
+    def tempered(self, predictions: Array, are_logits: bool) -> Array:
+        """The same, except that rounding may tie classes."""
         z = predictions if are_logits else log_columns(predictions, self.zero)
         if predictions.ndim == 1:
             return inside(probabilities(self.new_logits(z if are_logits else z[:, 1] - z[:, 0])))
         new = self._divided(z)  # the largest of each row is 0
         np.exp(new, new)
         new /= row_sums(new)
-        return ranked_as(np.maximum(new, np.finfo(new.dtype).tiny, out=new), predictions)
+        return np.maximum(new, np.finfo(new.dtype).tiny, out=new)
 
 
 def temperature_cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ...]:
