@@ -51,9 +51,9 @@ LEVEL = 0.95
 MOST_KEPT = 1 << 20
 """Held-out probabilities up to which these intervals wait until the choice is read: they take long, and few read them."""
 
-MANY, MANY_NUMBERS = 20_000, 1_000_000
+MANY, MANY_NUMBERS, LARGE = 20_000, 1_000_000, 100_000
 """Rows, or probabilities, from which on one fold is judged instead of all: time is short, and rows are enough. With
-fewer, one fold tells the maps apart much worse than five."""
+fewer, one fold tells the maps apart much worse than five. From the last number of probabilities on there are two."""
 
 
 def candidates_for(predictions: Predictions) -> tuple[Any, ...]:
@@ -92,8 +92,8 @@ class Auto(Recipe[CalibrationMap]):
         The proper score that is shown, and that decides with `prefer="simple"`: a name or a
         `Score`. The weights of an average follow the log score.
     n_folds
-        Number of folds of the cross-validation. From 20 000 rows or a million probabilities
-        on, one of them is judged.
+        Number of folds of the cross-validation. Of more than 100 000 probabilities two of
+        them are judged, from 20 000 rows or a million probabilities on one.
     candidates
         Names or recipes of maps; by default they follow from the number of rows and classes.
     prefer
@@ -138,7 +138,7 @@ class Auto(Recipe[CalibrationMap]):
         recipes = {each if isinstance(each, str) else repr(each): recipe_of(each) for each in wanted}
         with reported(self.progress, "Trying maps") as report, warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", RuntimeWarning)  # a candidate that overflows scores badly, and that is all
-            trial = _Trial(recipes, check_score(self.score), self.n_folds, self.prefer, report)
+            trial = _Trial(recipes, check_score(self.score), self.n_folds, self.prefer, report, self.n_folds)
             return trial.result(predictions)
 
 
@@ -151,7 +151,8 @@ class _Trial:
     n_folds: int
     prefer: str
     report: Report
-    one_fold: bool = False
+    n_judged: int
+    """of the folds"""
     done: int = 0
     refused: dict[str, str] = field(default_factory=dict)
 
@@ -195,19 +196,21 @@ class _Trial:
 
     def _step(self) -> None:
         self.done += 1
-        self.report(self.done, len(self.recipes) * (1 + (1 if self.one_fold else self.n_folds)))
+        self.report(self.done, len(self.recipes) * (1 + self.n_judged))
 
     def _folds(self, predictions: Predictions) -> tuple[Folds, list[Bools]]:
-        """Rows to judge by with those to fit on, and folds of the former; of many rows one fold will do."""
-        n, columns = predictions.n, 1 if predictions.is_binary else predictions.n_classes
-        self.one_fold = predictions.groups is None and n >= 2 * FEWEST and (n >= MANY or n * columns >= MANY_NUMBERS)
-        every, fold = numbered_folds(predictions, self.n_folds ** (1 + self.one_fold))
-        strict, turns = len(self.recipes) > 1, self.n_folds if self.one_fold else 1
-        n_judged = 1 if self.one_fold else int(fold.max()) + 1
+        """Rows to judge by with those to fit on, and folds of the former."""
+        n, numbers = predictions.n, predictions.n * (1 if predictions.is_binary else predictions.n_classes)
+        if predictions.groups is None and n >= 2 * FEWEST:
+            self.n_judged = min(self.n_judged, 1 if n >= MANY or numbers >= MANY_NUMBERS else 2 if numbers > LARGE else n)
+        some = self.n_judged < self.n_folds
+        every, fold = numbered_folds(predictions, self.n_folds ** (1 + some))
+        turns, strict = self.n_folds if some else 1, len(self.recipes) > 1
+        n_judged = min(self.n_judged, int(fold.max()) // turns + 1)
         folds = Folds(predictions, every, fold // turns, n_judged, strict, self._step)
-        if not self.one_fold:
+        if not some:
             return folds, folds.masks
-        part = fold[fold < turns]  # those of the judged fold lie in folds of their own
+        part = fold[folds.judged] % turns  # the judged rows lie in folds of their own
         return folds, [part == f for f in range(int(part.max()) + 1)]
 
     def _untouched(self, predictions: Predictions) -> CalibrationMap:
@@ -273,7 +276,8 @@ class _Trial:
         small = judged.before.size * len(judged.held) <= MOST_KEPT
         found: Any = Later(tried) if small else tried()
         last: Any = Later(lambda: measured("auto", crossed())) if small else measured("auto", crossed())
-        how = "one fold" if self.one_fold else f"{self.n_folds}-fold cross-validation"
+        few = {1: "one fold", 2: "two folds"}
+        how = f"{self.n_folds}-fold cross-validation" if self.n_judged == self.n_folds else few[self.n_judged]
         note = f"{how} of {judged.rows.n:,} rows, ± 95 % margin; lower is better."
         note += " The last row is the procedure: each fold by what the other folds decide."
         note += "".join(f" {each} is no candidate: {why}" for each, why in self.refused.items())
