@@ -12,6 +12,7 @@ import calibrant as cal
 import strategies as some
 from calibrant import InputError, MapError, Predictions, Temperature
 from calibrant.kernels.fit.monotone_logits import Coefficients, SortedRows, log_loss, places, top_odds
+from calibrant.kernels.fit import monotone_logits as kernel
 from calibrant.kernels.logits import probabilities
 from calibrant.maps import CalibrationMap, OrderPreserving, OrderPreservingMap
 from calibrant.maps.calibration_map import Recipe
@@ -389,15 +390,34 @@ def test_all_folds_at_once_are_the_maps_of_the_other_rows(kind, counted, rng):
     assert np.allclose(at_once.sum(axis=1), 1)
 
 
-def test_many_rows_and_predictions_of_zero_are_left_to_one_fit_a_fold(rng, monkeypatch):
+@kinds
+@pytest.mark.parametrize("k", [3, 6])
+def test_the_design_is_the_heights_of_single_coefficients(kind, k, rng):
+    labels, z = bent(rng, 40, k)
+    fitted = OrderPreserving(kind).fit(Predictions.from_logits(labels, z))
+    order = np.argsort(-z, axis=1, kind="stable")
+    logs = np.log(np.take_along_axis(probabilities(z), order, axis=1))
+    rows = kernel.SortedRows(logs, order, fitted.cuts, fitted.knots)
+    units = np.eye(fitted.coefficients.flat().size)
+    expected = np.stack([rows.heights(fitted.coefficients.like(unit)) for unit in units], axis=2)
+    assert kernel.design(rows, fitted.coefficients) == pytest.approx(expected, abs=1e-12)
+
+
+def test_some_of_the_rows_guide_the_searches_without_a_fold(rng, monkeypatch):
+    labels, z = bent(rng, 400, 4)
+    given, recipe = Predictions.from_logits(labels, z), OrderPreserving()
+    folded, fitted = Folds(given, *numbered_folds(given, 5), 2), recipe.fit(given)
+    found = recipe.held_out(folded, fitted)
+    monkeypatch.setattr(kernel, "MOST_DESIGN", 400 * 4 * fitted.coefficients.flat().size // 3)
+    assert found.shape == (np.count_nonzero(folded.judged), 4)
+    assert recipe.held_out(folded, fitted) == pytest.approx(found, abs=1e-3)
+
+
+def test_predictions_of_zero_are_left_to_one_fit_a_fold(rng, monkeypatch):
     labels, z = bent(rng, 60, 3)
-    probs = probabilities(z)
-    recipe, wrong = OrderPreserving("diagonal"), pytest.fail
-    monkeypatch.setattr("calibrant.kernels.fit.monotone_logits.Held", wrong)
-    zero = probs.copy()
+    zero = probabilities(z)
+    monkeypatch.setattr(kernel, "Without", pytest.fail)
     zero[0] = 0.0, 0.5, 0.5
-    for said, most in ((zero, 1 << 24), (probs, 100)):
-        monkeypatch.setattr("calibrant.maps.order_preserving.MOST_DESIGN", most)
-        given = Predictions(np.maximum(labels, 1), said)
-        found = recipe.held_out(Folds(given, *numbered_folds(given, 5), 5), recipe.fit(given))
-        assert found.shape == probs.shape
+    given, recipe = Predictions(np.maximum(labels, 1), zero), OrderPreserving("diagonal")
+    found = recipe.held_out(Folds(given, *numbered_folds(given, 5), 5), recipe.fit(given))
+    assert found.shape == zero.shape

@@ -61,11 +61,6 @@ class Folds:
         return self.every.logits is not None or bool(self.every.probs.all())
 
     @property
-    def crossed(self) -> bool:
-        """Is every row judged?"""
-        return len(self.rows.labels) == len(self.fold)
-
-    @property
     def judged(self) -> Bools:
         """Is each row judged?"""
         return self.fold < self.n_judged

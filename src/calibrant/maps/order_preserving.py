@@ -31,9 +31,6 @@ ODDS = (0.05, 0.35, 0.65, 0.95)
 LEAST = 1e-3
 """No slope or rate falls below this part of its start, so that every gap stays open."""
 
-MOST_DESIGN = 1 << 24
-"""Rows times classes times parameters up to which the maps without each fold are found from one design."""
-
 ENOUGH = 10
 """Rows per parameter below which there is a warning."""
 
@@ -92,27 +89,25 @@ class OrderPreserving(Recipe["OrderPreservingMap"]):
         return self._fitted(predictions, near)
 
     def held_out(self, folded: Folds, fitted: Any) -> Floats:
-        """All folds by one design, with the cuts and knots of all rows, where it fits into memory."""
-        rows, coefficients = folded.rows, fitted.coefficients
-        plain = not rows.is_binary and folded.positive and folded.crossed
-        if not plain or rows.outputs.size * coefficients.flat().size > MOST_DESIGN:
+        """All folds with the cuts and knots of all rows, from the coefficients of all rows."""
+        every, coefficients = folded.every, fitted.coefficients
+        if every.is_binary or not folded.positive:
             return Recipe.held_out(self, folded, fitted)
-        logs = normalised_columns(rows.outputs, fitted.zero, rows.logits is not None)
+        logs = normalised_columns(every.outputs, fitted.zero, every.logits is not None)
         order = np.argsort(-logs, axis=1, kind="stable")
-        ranked = SortedRows(np.take_along_axis(logs, order, axis=1), order, fitted.cuts, fitted.knots)
-        shares = np.take_along_axis(class_shares(rows), order, axis=1)
-        weights = np.ones(len(logs)) if rows.weights is None else rows.weights
-        held = kernel.Held(ranked, shares, weights, folded.index, coefficients)
-        found = np.empty(logs.shape)
+        rows = SortedRows(np.take_along_axis(logs, order, axis=1), order, fitted.cuts, fitted.knots)
+        shares = np.take_along_axis(class_shares(every), order, axis=1)
+        weights = np.ones(len(logs)) if every.weights is None else every.weights
+        searches, found = kernel.Without(rows, shares, weights, folded.fold, coefficients), np.empty(logs.shape)
         starts = Temperature().each(folded, fitted_once(Temperature(), folded.given))
-        for f, (mask, start) in enumerate(zip(folded.masks, starts, strict=True)):
+        for f, start in enumerate(starts):
             if folded.strict:
                 refuse_bound(start)
-            unit = self._start(ranked, 1 / start.temperature).flat()
-            some, new = held.answers(f, held.without(f, unit, LEAST, self.penalty / float(weights[~mask].sum())))
-            found[some[:, None], order[some]] = new
+            unit = self._start(rows, 1 / start.temperature).flat()
+            mine, new = searches.answers(f, searches.best(f, unit, LEAST, self.penalty))
+            found[mine[:, None], order[mine]] = new
             folded.step()
-        return found
+        return found[folded.judged]
 
     def _fitted(self, predictions: Predictions, near: OrderPreservingMap | None) -> OrderPreservingMap:
         zero, cautions = reading_of_zero(predictions, always=True)

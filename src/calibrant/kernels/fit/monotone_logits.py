@@ -182,46 +182,64 @@ def at_cuts(cuts: Floats, slopes: Floats) -> Floats:
 
 def design(rows: SortedRows, shapes: Coefficients) -> Floats:
     """∂z/∂coefficient, `(n, K, coefficients)`."""
-    units = np.eye(shapes.flat().size)
-    return np.stack([rows.heights(shapes.like(unit)) for unit in units], axis=2)
+    (n, k), n_slopes, n_rates = rows.logs.shape, shapes.slopes.size, shapes.rates.size
+    found = np.zeros((n, k, shapes.flat().size))
+    if n_slopes:
+        piece, each = rows.piece[:, :, None], np.arange(n_slopes)
+        width = np.zeros(n_slopes)  # of the pieces that lie between two cuts
+        width[1:-1] = np.diff(rows.cuts)
+        found[:, :, :n_slopes] = np.where(piece == each, rows.into[:, :, None], (piece > each) * width)
+        found[:, :, :n_slopes] -= found[:, :1, :n_slopes].copy()
+    row, below, rest = np.arange(n)[:, None], np.arange(1, k), found[:, :, n_slopes:]
+    if n_rates:  # a rate or a class moves all entries below its gap
+        left, right, share = (each[:, None] for each in rows.between)
+        at = rows.place * shapes.rates.shape[1]
+        rest[row, below, at + left] = -rows.gaps * (1 - share)
+        rest[row, below, at + right] -= rows.gaps * share
+    if len(shapes.above):
+        for start, classes in zip((n_rates, n_rates + len(shapes.above)), rows.ends, strict=True):
+            rest[row, below, start + classes] = -rows.gaps
+    np.cumsum(rest, axis=1, out=rest)
+    return found
 
 
-class Held:
+class Without:
     """Rows in folds: what is best without one of them is near what is best of all rows.
 
-    Values, slopes and curvatures there are sums over folds, from one pass; a step or two more need one pass each.
+    Searches without a fold begin there, and share one curvature.
     """
 
     def __init__(self, rows: SortedRows, shares: Floats, weights: Floats, fold: Indices, near: Coefficients) -> None:
-        order, units = np.argsort(fold, kind="stable"), np.eye(near.flat().size)
-        sorted_rows = SortedRows(rows.logs[order], rows.order[order], rows.cuts, rows.knots)
-        self.design = np.stack([sorted_rows.heights(near.like(unit)) for unit in units], axis=2)
-        """∂z/∂coefficient, `(n, K, coefficients)`"""
-        self.order, self.shares, self.weights, self.near = order, shares[order], weights[order], near.flat()
-        ends = np.searchsorted(fold[order], np.arange(fold.max() + 2))
+        self.order, self.near = np.argsort(fold, kind="stable"), near
+        given = rows.logs[self.order], rows.order[self.order], shares[self.order], weights[self.order]
+        ends = np.searchsorted(fold[self.order], np.arange(fold.max() + 2))
         self.parts = [slice(*pair) for pair in pairwise(ends.tolist())]
-        self.first = [self._sums(part, self.near) for part in self.parts]
-        self.curvature = [self._curvature(part, q) for part, (*_, q) in zip(self.parts, self.first, strict=True)]
+        self.rows = [SortedRows(given[0][at], given[1][at], rows.cuts, rows.knots) for at in self.parts]
+        self.shares, self.weights = ([each[at] for at in self.parts] for each in given[2:])
+        some = slice(None, None, -(-rows.logs.size * near.flat().size // MOST_DESIGN))
+        z = design(SortedRows(given[0][some], given[1][some], rows.cuts, rows.knots), near)
+        self.curvature = _curvature(z, given[3][some], near.flat())
+        self.designs = [z[at] for at in self.parts] if some.step == 1 else None
+        self.first = [self._sums(part, near.flat()) for part in range(len(self.parts))]
 
-    def without(self, f: int, unit: Floats, least: float, penalty: float) -> Floats:
+    def best(self, f: int, unit: Floats, least: float, penalty: float) -> Floats:
         """The coefficients without a fold, penalised as in a fit: steps of one curvature, above a least value."""
         others = [g for g in range(len(self.parts)) if g != f]
-        total = sum(float(self.weights[self.parts[g]].sum()) for g in others)
-        curvature = sum(self.curvature[g] for g in others) / total * np.outer(unit, unit)
-        curvature[np.diag_indices_from(curvature)] += 2 * penalty
+        total = float(sum(self.weights[g].sum() for g in others))
+        curvature = self.curvature * np.outer(unit, unit)
+        curvature[np.diag_indices_from(curvature)] += 2 * penalty / total
 
-        def penalised(at: Floats, sums: Iterable[tuple[float, Floats, Any]]) -> tuple[float, Floats]:
-            value, slope = (sum(each) / total for each in zip(*(some[:2] for some in sums), strict=True))
-            off = at - 1
-            return value + penalty * float(off @ off), slope * unit + 2 * penalty * off
+        def penalised(at: Floats, sums: Iterable[Floats]) -> tuple[float, Floats]:
+            found, off = sum(sums) / total, at - 1
+            return float(found[0]) + penalty / total * float(off @ off), found[1:] * unit + 2 * penalty / total * off
 
-        at = np.maximum(self.near / unit, least)
+        at = np.maximum(self.near.flat() / unit, least)
         value, slope = penalised(at, [self.first[g] for g in others])
         for _ in range(STEPS):
             free, new = (at > least) | (slope < 0), at.copy()
             new[free] -= np.linalg.solve(curvature[np.ix_(free, free)], slope[free])
             new = np.maximum(new, least)
-            found = penalised(new, [self._sums(self.parts[g], new * unit) for g in others])
+            found = penalised(new, [self._sums(g, new * unit) for g in others])
             if not found[0] < value:
                 break
             gained, at, (value, slope) = value - found[0], new, found
@@ -231,30 +249,43 @@ class Held:
 
     def answers(self, f: int, coefficients: Floats) -> tuple[Indices, Floats]:
         """Which rows a fold has, and the softmax of their new heights."""
-        e = np.exp(self.design[self.parts[f]] @ coefficients)
+        e = np.exp(self.rows[f].heights(self.near.like(coefficients)))
         return self.order[self.parts[f]], e / row_sums(e)
 
-    def _sums(self, part: slice, coefficients: Floats) -> tuple[float, Floats, Floats]:
-        """Σ w·loss and its slopes over some rows, and their predicted shares."""
-        z, t, w = self.design[part], self.shares[part], self.weights[part]
-        heights = z @ coefficients  # the top of each row is 0
-        q = np.exp(heights)
-        size = row_sums(q)
-        q /= size
-        loss = float(w @ (np.log(size[:, 0]) - np.einsum("ij,ij->i", t, heights)))
-        return loss, ((q - t) * w[:, None]).ravel() @ z.reshape(-1, len(coefficients)), q
-
-    def _curvature(self, part: slice, q: Floats) -> Floats:
-        """Σ w Zᵀ(diag(q) − q qᵀ)Z over some rows."""
-        z, w = self.design[part], self.weights[part]
-        own = z - np.matmul(q[:, None], z)
-        own *= np.sqrt(w[:, None] * q)[:, :, None]
-        flat = own.reshape(-1, z.shape[2])
-        return np.asarray(flat.T @ flat)
+    def _sums(self, part: int, coefficients: Floats) -> Floats:
+        """Σ w·loss and its slopes over a fold."""
+        rows, t, w = self.rows[part], self.shares[part], self.weights[part]
+        if self.designs is None:
+            return block_loss(rows, t, w, self.near.like(coefficients))
+        z = self.designs[part]  # of few rows this takes less time
+        heights = z @ coefficients
+        q, size = _shares(heights)
+        loss = w @ (np.log(size) - np.einsum("ij,ij->i", t, heights))
+        slopes = ((q - t) * w[:, None]).ravel() @ z.reshape(-1, len(coefficients))
+        return np.concatenate([[loss], slopes])
 
 
-STEPS = 2
+def _curvature(z: Floats, w: Floats, coefficients: Floats) -> Floats:
+    """The mean of Zᵀ(diag(q) − q qᵀ)Z."""
+    q, _ = _shares(z @ coefficients)
+    own = z - np.matmul(q[:, None], z)
+    own *= np.sqrt(w[:, None] * q)[:, :, None]
+    flat = own.reshape(-1, z.shape[2])
+    return np.asarray(flat.T @ flat) / w.sum()
+
+
+def _shares(heights: Floats) -> tuple[Floats, Floats]:
+    """The softmax of rows whose top is 0, and Σ e^z of each."""
+    e = np.exp(heights)
+    size = row_sums(e)
+    return e / size, size[:, 0]
+
+
+STEPS = 3
 """Steps of a search without a fold."""
+
+MOST_DESIGN = 1 << 22
+"""Rows times classes times parameters up to which the derivatives are kept; of more, some rows give the curvature."""
 
 
 def log_loss(rows: SortedRows, shares: Floats, weights: Floats | None, shapes: Coefficients) -> Smooth:
