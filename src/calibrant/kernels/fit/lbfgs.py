@@ -17,7 +17,7 @@ Smooth = Callable[[Floats], tuple[float, Floats]]
 """A value and its slopes."""
 
 OPTIONS: Any = {"maxiter": 2000, "maxfun": 4000, "maxcor": 30}
-NEARLY = 1e-2
+NEARLY = 1e-3
 """What the last step of a search that begins near its end gains at most, in nats of all rows: those that are judged by it
 differ by more."""
 

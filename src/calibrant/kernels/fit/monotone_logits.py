@@ -206,7 +206,7 @@ def design(rows: SortedRows, shapes: Coefficients) -> Floats:
 class Without:
     """Rows in folds: what is best without one of them is near what is best of all rows.
 
-    Searches without a fold begin there, and share one curvature.
+    Searches without a fold begin there, and keep to the curvature there.
     """
 
     def __init__(self, rows: SortedRows, shares: Floats, weights: Floats, fold: Indices, near: Coefficients) -> None:
@@ -218,7 +218,8 @@ class Without:
         self.shares, self.weights = ([each[at] for at in self.parts] for each in given[2:])
         some = slice(None, None, -(-rows.logs.size * near.flat().size // MOST_DESIGN))
         z = design(SortedRows(given[0][some], given[1][some], rows.cuts, rows.knots), near)
-        self.curvature = _curvature(z, given[3][some], near.flat())
+        mine = [fold[self.order][some] == part for part in range(len(self.parts))]
+        self.curvatures = [_curvature(z[at], given[3][some][at], near.flat()) for at in mine]
         self.designs = [z[at] for at in self.parts] if some.step == 1 else None
         self.first = [self._sums(part, near.flat()) for part in range(len(self.parts))]
 
@@ -226,7 +227,8 @@ class Without:
         """The coefficients without a fold, penalised as in a fit: steps of one curvature, above a least value."""
         others = [g for g in range(len(self.parts)) if g != f]
         total = float(sum(self.weights[g].sum() for g in others))
-        curvature = self.curvature * np.outer(unit, unit)
+        curvature, weight = (sum(each) for each in zip(*(self.curvatures[g] for g in others), strict=True))
+        curvature = curvature / weight * np.outer(unit, unit)
         curvature[np.diag_indices_from(curvature)] += 2 * penalty / total
 
         def penalised(at: Floats, sums: Iterable[Floats]) -> tuple[float, Floats]:
@@ -265,13 +267,13 @@ class Without:
         return np.concatenate([[loss], slopes])
 
 
-def _curvature(z: Floats, w: Floats, coefficients: Floats) -> Floats:
-    """The mean of Zᵀ(diag(q) − q qᵀ)Z."""
+def _curvature(z: Floats, w: Floats, coefficients: Floats) -> tuple[Floats, float]:
+    """Σ w Zᵀ(diag(q) − q qᵀ)Z and Σ w."""
     q, _ = _shares(z @ coefficients)
     own = z - np.matmul(q[:, None], z)
     own *= np.sqrt(w[:, None] * q)[:, :, None]
     flat = own.reshape(-1, z.shape[2])
-    return np.asarray(flat.T @ flat) / w.sum()
+    return flat.T @ flat, float(w.sum())
 
 
 def _shares(heights: Floats) -> tuple[Floats, Floats]:
@@ -281,7 +283,7 @@ def _shares(heights: Floats) -> tuple[Floats, Floats]:
     return e / size, size[:, 0]
 
 
-STEPS = 3
+STEPS = 2
 """Steps of a search without a fold."""
 
 MOST_DESIGN = 1 << 22
