@@ -92,7 +92,7 @@ class Auto(Recipe[CalibrationMap]):
         The proper score that is shown, and that decides with `prefer="simple"`: a name or a
         `Score`. The weights of an average follow the log score.
     n_folds
-        Number of folds of the cross-validation. Of more than 100 000 probabilities two of
+        Number of folds of the cross-validation. From 100 000 probabilities on two of
         them are judged, from 20 000 rows or a million probabilities on one.
     candidates
         Names or recipes of maps; by default they follow from the number of rows and classes.
@@ -202,7 +202,7 @@ class _Trial:
         """Rows to judge by with those to fit on, and folds of the former."""
         n, numbers = predictions.n, predictions.n * (1 if predictions.is_binary else predictions.n_classes)
         if predictions.groups is None and n >= 2 * FEWEST:
-            self.n_judged = min(self.n_judged, 1 if n >= MANY or numbers >= MANY_NUMBERS else 2 if numbers > LARGE else n)
+            self.n_judged = min(self.n_judged, 1 if n >= MANY or numbers >= MANY_NUMBERS else 2 if numbers >= LARGE else n)
         some = self.n_judged < self.n_folds
         every, fold = numbered_folds(predictions, self.n_folds ** (1 + some))
         turns, strict = self.n_folds if some else 1, len(self.recipes) > 1
