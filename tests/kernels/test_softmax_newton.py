@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from calibrant.kernels.fit import softmax_newton, softmax_regression
+from calibrant.kernels.fit.softmax_folds import Problems, least_each
 from calibrant.kernels.fit.softmax_regression import Data, Linear, fit
 
 
@@ -74,3 +75,37 @@ def test_a_search_that_begins_near_its_end_takes_one_step(rng):
     rough = fit(data, moved, centre, ridge, gain=1e-4)
     assert rough.objective == pytest.approx(exact.objective, rel=1e-9)
     assert rough.at.packed() == pytest.approx(exact.at.packed(), abs=1e-5)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("n_fits", [1, 1000])  # the curvature is worth while, or only scales the search
+def test_what_guided_one_search_guides_those_of_nearly_the_same_rows(rng, diagonal, n_fits):
+    data, centre, ridge = problem(rng, diagonal, k=6, n=1000 if n_fits == 1 else 150)
+    exact = fit(data, centre, centre, ridge)
+    guide = softmax_regression.guide_of(data, exact.at, ridge, n_fits)
+    assert list(guide) == (["scale"] if n_fits == 1 and not diagonal else ["inverse"])
+    part = data.rows(np.arange(len(data.x)) % 5 > 0)
+    found, alone = fit(part, exact.at, centre, ridge, **guide), fit(part, centre, centre, ridge)
+    assert found.objective == pytest.approx(alone.objective, rel=1e-9)
+    turned = {"inverse": -guide["inverse"]} if "inverse" in guide else {}  # no descent: the curvature is found anew
+    assert fit(part, exact.at, centre, ridge, **turned).objective == pytest.approx(alone.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_searches_on_parts_at_once_end_where_each_does(rng, diagonal):
+    data, centre, ridge = problem(rng, diagonal)
+    exact = fit(data, centre, centre, ridge)
+    parts = data.weights * (np.arange(3)[:, None] != np.arange(len(data.x)) % 5)
+    parts /= parts.sum(axis=1, keepdims=True)
+    x = np.stack([data.x, data.x + 0.01, 1.05 * data.x])
+    ridges = np.stack([ridge.packed() * factor for factor in (1.0, 1.2, 0.9)])
+    problems = Problems(x, data.labels, parts, centre.packed(), ridges)
+    inverse = softmax_regression.guide_of(data, exact.at, ridge, 1000)["inverse"]
+    found, ended = least_each(problems, exact.at.packed(), inverse, np.full(3, 1e-10))
+    assert ended.all()
+    for mine, features, weights, factor in zip(found, x, parts, (1.0, 1.2, 0.9), strict=True):
+        other = Linear(ridge.weight * factor, ridge.bias * factor)
+        alone = fit(Data(features, data.labels, weights), centre, centre, other)
+        assert mine == pytest.approx(alone.at.packed(), abs=1e-4)
+    _, ended = least_each(problems, exact.at.packed(), -inverse, np.full(3, 1e-12))
+    assert not ended.any()  # up, not down

@@ -328,6 +328,18 @@ def test_of_many_rows_one_fold_is_judged(rng, monkeypatch):
     np.testing.assert_allclose(one.apply(said.probs), other.apply(said.probs), rtol=1e-8)
 
 
+def test_of_many_probabilities_two_folds_are_judged(rng, monkeypatch):
+    monkeypatch.setattr("calibrant.maps.auto.LARGE", 1500)
+    said = tempered(rng, 500, 3)
+    choice = Auto(candidates=("identity", "temperature")).fit(said).fit.choice
+    assert choice.note.startswith("two folds of 200 rows")
+    monkeypatch.setattr("calibrant.maps.auto.LARGE", 1501)
+    assert Auto(candidates=("identity", "temperature")).fit(said).fit.choice.note.startswith("5-fold")
+    groups = Predictions(said.labels, said.probs, groups=np.arange(500) % 50)
+    monkeypatch.setattr("calibrant.maps.auto.LARGE", 10)
+    assert Auto(candidates=("identity", "temperature")).fit(groups).fit.choice.note.startswith("5-fold")
+
+
 @pytest.mark.parametrize(
     ("options", "argument"),
     [({"score": "ece"}, "score"), ({"n_folds": 1}, "n_folds"), ({"candidates": ()}, "candidates"), ({"candidates": "platt"}, "candidates"), ({"prefer": "best"}, "prefer")],

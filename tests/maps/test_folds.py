@@ -246,6 +246,18 @@ def test_a_search_that_begins_near_its_end_ends_there(rng, method, k):
     assert np.abs(near - whole.apply(given.probs)).max() > 4e-3  # the rows of one fold matter more than that
 
 
+def held_out_each_by_itself(recipe, folds):
+    """The judged rows by maps of the other rows, fitted from nothing."""
+    return folds.answers(recipe.fit(part) for part in folds.others)
+
+
+def log_losses(given, *found):
+    """Of given rows, summed, by several probabilities of them."""
+    weight = np.ones(len(given.labels)) if given.weights is None else given.weights
+    columns = [np.stack([1 - q, q], axis=1) if q.ndim == 1 else q for q in found]
+    return [-float(weight @ np.log(q[np.arange(len(q)), given.labels])) for q in columns]
+
+
 @pytest.mark.parametrize("method", ["gaussian_process", "piecewise_linear"])
 @pytest.mark.parametrize("logits", [False, True])
 def test_all_folds_at_once_are_as_each_by_itself(rng, method, logits):
@@ -254,13 +266,73 @@ def test_all_folds_at_once_are_as_each_by_itself(rng, method, logits):
         given = Predictions.from_logits(given.labels, log_odds(given.probs))
     folds, recipe = folds_of(given), cal.maps.recipe_of(method)
     found = recipe.held_out(folds, recipe.fit(given))
-    each = folds.answers(recipe.fit(part) for part in folds.others)
-    y = given.labels == 1
-    losses = [-np.log(np.where(y, q, 1 - q)).sum() for q in (found, each, given.probs)]
+    each = held_out_each_by_itself(recipe, folds)
+    losses = log_losses(given, found, each, given.probs)
     assert abs(losses[0] - losses[1]) < 1
     assert losses[0] < losses[2] - 20
     # one line, by folds of its own, beside the mean of ten lines
     assert np.abs(found - each).mean() < (0.015 if method == "piecewise_linear" else 0.01)
+
+
+def test_a_line_by_folds_of_its_own_has_not_seen_the_row(rng):
+    """Labels that nothing predicts: a fit that saw them would predict them better than chance."""
+    given = Predictions(rng.random(600) < 0.5, rng.random(600))
+    recipe, folds = cal.maps.recipe_of("piecewise_linear"), folds_of(given)
+    found = recipe.held_out(folds, recipe.fit(given))
+    assert log_losses(given, found, np.full(600, 0.5))[0] > 600 * np.log(2) - 1
+    tied = Predictions(given.labels, given.probs.round(2))
+    folds = folds_of(tied)
+    assert log_losses(tied, recipe.held_out(folds, recipe.fit(tied)))[0] > 600 * np.log(2) - 1
+
+
+WAYS = ("probs", "logits", "counts", "weights", "soft", "groups", "two folds", "many rows")
+
+
+def in_this_way(rng, way, k):
+    """Predictions with what each way adds, and their folds."""
+    given = overconfident(rng, COARSE_FROM if way == "many rows" else 300, k)
+    n = len(given.labels)
+    if way == "logits":
+        given = Predictions.from_logits(given.labels, log_odds(given.probs) if k is None else np.log(given.probs))
+    elif way in ("counts", "weights"):
+        amount = rng.integers(1, 4, n) if way == "counts" else rng.exponential(size=n)
+        given = Predictions(given.labels, given.probs, **{way: amount})
+    elif way == "soft":
+        shares = 0.9 * given.labels + 0.05 if k is None else 0.9 * np.eye(k)[given.labels] + 0.1 / k
+        given = Predictions(shares, given.probs, soft=True)
+    elif way == "groups":
+        given = Predictions(given.labels, given.probs, groups=rng.integers(0, 20, n))
+    return given, Folds(given, *numbered_folds(given, 5), 2 if way == "two folds" else 5)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("method", "k"), [(m, None) for m in ONE_EVENT] + [(m, 3) for m in (*SEVERAL, "bent")] + [("structured_matrix", 8)]
+)
+def test_searches_without_a_fold_end_where_each_would(rng, way, method, k):
+    given, folds = in_this_way(rng, way, k)
+    recipe = cal.maps.recipe_of(method)
+    found = recipe.held_out(folds, recipe.fit(given))
+    each = held_out_each_by_itself(recipe, folds)
+    far = {"bent": 0.02, "order_preserving": 0.02}.get(method, 5e-3)  # these have cells, cuts and knots of all rows
+    assert found.shape == folds.rows.outputs.shape
+    assert np.abs(found - each).mean() < far / 4
+    assert np.abs(found - each).max() < 5 * far
+    if way != "soft":
+        losses = log_losses(folds.rows, found, each)
+        assert abs(losses[0] - losses[1]) < 0.5  # nats of all rows
+
+
+@pytest.mark.parametrize("method", ["platt", "beta", "quadratic", "temperature", "ensemble_temperature"])
+def test_certain_predictions_and_coefficients_at_their_bound_are_fitted_one_by_one(rng, method):
+    given = overconfident(rng, 200)
+    certain = Predictions(np.append(given.labels, [1, 0]), np.append(given.probs, [1.0, 0.0]))
+    turned = Predictions(1 - given.labels, given.probs)  # its beta map has no slope
+    for rows in (certain, turned) if method in ("platt", "beta", "quadratic") else (certain,):
+        folds, recipe = folds_of(rows), cal.maps.recipe_of(method)
+        found = recipe.held_out(folds, recipe.fit(rows))
+        np.testing.assert_allclose(found, held_out_each_by_itself(recipe, folds), atol=5e-3)
+    assert folds_of(certain).event is None
 
 
 @pytest.mark.parametrize("method", ["gaussian_process", "piecewise_linear"])

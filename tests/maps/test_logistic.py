@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant.kernels.fit.newton import fit_logistic
+from calibrant.kernels.fit.newton import fit_logistic, fit_logistic_each
 from calibrant.maps import BetaMap, LogOddsMap
 from tolerances import OPTIMISER, STANDARD_ERRORS
 
@@ -31,6 +31,36 @@ def test_newton_finds_the_minimum(rng):
     assert found.converged
     assert found.coefficients == pytest.approx(minimize(loss, np.zeros(3), tol=1e-12).x, abs=1e-5)
     assert found.loss * 300 <= loss(minimize(loss, np.zeros(3)).x) + 1e-6
+
+
+def test_many_rows_in_any_order_have_the_same_minimum(rng):
+    """The search begins at means of neighbours, which tell little where rows are not sorted."""
+    z = rng.normal(0, 2, 20_000)
+    features, hits = np.stack([np.ones(20_000), z], axis=1), (rng.random(20_000) < expit(z - 1)).astype(float)
+    order = np.argsort(z)
+    one, other = (fit_logistic(features[at], np.ones(20_000), hits[at]) for at in (order, slice(None)))
+    assert one.converged
+    assert one.coefficients == pytest.approx(other.coefficients, abs=1e-9)
+
+
+def test_regressions_of_several_parts_are_those_of_each(rng):
+    features = np.stack([np.ones(300), 3 * rng.normal(size=300), rng.normal(size=300) ** 2], axis=1)
+    hits = (rng.random(300) < expit(features @ [0.3, 1.0, -0.5])).astype(float)
+    weight = rng.exponential(size=(4, 300)) * (rng.random((4, 300)) < 0.8)
+    near = fit_logistic(features, np.ones(300), hits).coefficients
+    found, ended = fit_logistic_each(features, weight, weight * hits, near)
+    assert ended.all()
+    for mine, w in zip(found, weight, strict=True):
+        assert mine == pytest.approx(fit_logistic(features, w, w * hits).coefficients, abs=1e-4)
+
+
+def test_a_part_that_can_be_separated_is_said_to_have_no_end(rng):
+    z = rng.normal(size=60)
+    hits, weight = (z > 0).astype(float), np.ones((2, 60))
+    noisy = np.where(rng.random(60) < 0.3, 1 - hits, hits)
+    found, ended = fit_logistic_each(z[:, None], weight, np.stack([noisy, hits]), np.array([1.0]))
+    assert ended[0]
+    assert not ended[1] or found[1, 0] > 50
 
 
 def test_platt_is_logistic_regression_on_smoothed_targets(data):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.interval import LimitedMean, Moments
+from calibrant.interval import Cells, LimitedMean, Moments, moments_of
 from calibrant.score.passes import paired_moments, score_moments
 from calibrant.score.possible import limited_pair, possible_mean, scored_rows
 
@@ -51,6 +51,26 @@ def test_a_mean_without_cells_is_that_of_the_cells(kind: str) -> None:
             same(possible_mean(score, predictions, "canonical", score_moments(score, predictions, "canonical")), found)
             kinds.add(type(found))
     assert kinds == {Moments, LimitedMean} or kind in ("zeros", "weights")
+
+
+@pytest.mark.parametrize("kind", ["event", "classes", "zeros", "counts"])
+@pytest.mark.parametrize("extreme", [5, 300])
+def test_the_upper_limit_needs_few_of_the_scores(kind: str, extreme: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("calibrant.score.possible.EXTREME", extreme)
+    few, of = False, Cells.of
+    for seed, power in enumerate(POWERS):
+        predictions, used = rows(seed, power, kind), []
+        scored = scored_rows(cal.score.LogScore(), predictions)
+        moments = moments_of(scored.values, scored.weights)
+        if not np.isfinite(moments.mean):
+            continue
+        monkeypatch.setattr(Cells, "of", lambda x, w, of=Cells.of, used=used: used.append(len(x)) or of(x, w))
+        found = scored.upper_limit(moments)
+        monkeypatch.setattr(Cells, "of", of)
+        every = scored.limits(moments)
+        assert (found.upper, found.above) == pytest.approx((every.upper, every.above), rel=1e-12)
+        few |= max(used) <= 2 * extreme
+    assert few or kind == "zeros" or extreme == 5
 
 
 def test_a_pair_without_cells_is_that_of_the_cells() -> None:

@@ -148,11 +148,14 @@ class ScoredRows:
         """Limits of which the upper one, and what is expected beyond it, are right; nearly always from few of the scores."""
         if self.limited or self.squares is not None or self.possible.size < 8 * EXTREME:
             return self.limits(moments)
-        least = np.partition(self.possible, -EXTREME, axis=None)[-EXTREME]
-        largest = self.possible >= least
+        largest = self.possible >= np.partition(self.possible, -EXTREME, axis=None)[-EXTREME]
         likely = self.chances[largest] if self.weights is None else (self.chances * self.weights[:, None])[largest]
-        limits = _credible(Cells.of(self.possible[largest], likely), moments.weight)
-        return limits if np.isfinite(least) and limits.upper > least else self.limits(moments)
+        scores = self.possible[largest]
+        if not np.isfinite(scores).all():
+            return self.limits(moments)
+        cells = Cells.of(scores, likely)
+        enough = cells.sums[0, 1:].sum() > DOUBT  # of the lowest cell a part may be missing
+        return _credible(cells, moments.weight) if enough else self.limits(moments)
 
     def _mass(self, moments: Moments) -> Floats | None:
         w = None if self.weights is None else np.asarray(self.weights, dtype=np.float64)

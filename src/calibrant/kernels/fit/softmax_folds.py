@@ -78,17 +78,19 @@ def least_each(problems: Problems, near: Floats, inverse: Floats, gain: Floats) 
     ended = np.zeros(len(gain), dtype=bool)
     for _ in range(MOST_STEPS):
         step = -(slope.reshape(len(gain), -1) @ inverse.T).reshape(at.shape)
-        promised = -(slope * step).sum(axis=(1, 2))
         step[ended] = 0.0
+        promised = -(slope * step).sum(axis=(1, 2))
         for _ in range(MOST_HALVINGS):
             found = problems.passed(at + step)
             worse = ~(found[0] <= value)
             if not worse.any():
                 break
             step[worse] /= 2
-        else:
-            return at, ended
-        at, (value, slope), ended = at + step, found, ended | (promised <= gain)
+        ended |= (0 <= promised) & (promised <= gain)
+        step[worse] = 0.0
+        if (worse & ~ended).any():
+            break
+        at, (value, slope) = at + step, found
         if ended.all():
             break
     return at, ended

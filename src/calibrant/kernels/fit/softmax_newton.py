@@ -60,7 +60,11 @@ def least(
             return None
         promised = -float((slope * step).sum())
         if not promised > ENOUGH * abs(value):
-            return Least(at, value, bool(np.abs(slope).max() < LEVEL))
+            level = bool(np.abs(slope).max() < LEVEL)
+            if level or inverse is None:
+                return Least(at, value, level)
+            inverse = None  # it misleads
+            continue
         for halving in range(MOST_HALVINGS):
             new = at + step / 2**halving
             found = passed(new)
