@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 import calibrant as cal
 import strategies as some
 from calibrant import InputError, MapError, Predictions, Temperature
-from calibrant.kernels.fit.monotone_logits import Coefficients, SortedRows, log_loss, places, top_odds
 from calibrant.kernels.fit import monotone_logits as kernel
+from calibrant.kernels.fit.monotone_logits import Coefficients, SortedRows, log_loss, places, top_odds
 from calibrant.kernels.logits import probabilities
 from calibrant.maps import CalibrationMap, OrderPreserving, OrderPreservingMap
 from calibrant.maps.calibration_map import Recipe

@@ -202,7 +202,9 @@ class _Trial:
         """Rows to judge by with those to fit on, and folds of the former."""
         n, numbers = predictions.n, predictions.n * (1 if predictions.is_binary else predictions.n_classes)
         if predictions.groups is None and n >= 2 * FEWEST:
-            self.n_judged = min(self.n_judged, 1 if n >= MANY or numbers >= MANY_NUMBERS else 2 if numbers >= LARGE else n)
+            self.n_judged = min(
+                self.n_judged, 1 if n >= MANY or numbers >= MANY_NUMBERS else 2 if numbers >= LARGE else n
+            )
         some = self.n_judged < self.n_folds
         every, fold = numbered_folds(predictions, self.n_folds ** (1 + some))
         turns, strict = self.n_folds if some else 1, len(self.recipes) > 1

@@ -75,7 +75,7 @@ class Bent(Recipe["BentMap"]):
         bases = [fitted_once(recipe, rows, fitted.base) for rows in folded.others]
         events = [_event(base, rows) for base, rows in zip(bases, folded.others, strict=True)]
         parts = [known.parts(event, np.zeros(len(event.labels), dtype=np.intp)) for event in events]
-        others = (np.concatenate(each) for each in zip(*parts, strict=True))
+        others = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
         lines = known.lines(*others, used, (weight.sum(axis=0), hits.sum(axis=0)))
         return _held_out(folded, bases, events, lines, known.limit)
 

@@ -351,11 +351,8 @@ class Recipe(ABC, Generic[Map_co]):
     def fit_predictions(self, predictions: Predictions) -> Map_co:
         """The map fitted on checked predictions without rows of weight 0."""
 
-    def fit_near(self, predictions: Predictions, near: Any, **guide: Any) -> Map_co:  # noqa: ARG002
-        """The map of these rows where that of nearly the same rows is known: a search begins there and ends sooner.
-
-        What `guide` there is, is the recipe's own: `held_out` passes it.
-        """
+    def fit_near(self, predictions: Predictions, near: Any) -> Map_co:  # noqa: ARG002
+        """The map of these rows where that of nearly the same rows is known: a search begins there and ends sooner."""
         return self.fit_predictions(predictions)
 
     def held_out(self, folded: Folds, fitted: Any) -> Floats:
@@ -363,11 +360,11 @@ class Recipe(ABC, Generic[Map_co]):
         return folded.answers(fitted_once(self, rows, fitted) for rows in folded.others)
 
 
-def fitted_once(recipe: Recipe[Map_co], predictions: Predictions, near: Any = None, **guide: Any) -> Map_co:
+def fitted_once(recipe: Recipe[Map_co], predictions: Predictions, near: Any = None) -> Map_co:
     """The map of a recipe that others build on, fitted once to the same predictions."""
 
     def made() -> Map_co:
-        return recipe.fit(predictions) if near is None else recipe.fit_near(predictions, near, **guide)
+        return recipe.fit(predictions) if near is None else recipe.fit_near(predictions, near)
 
     found: Map_co = predictions.kept(f"fit of {recipe!r}", made)
     return found

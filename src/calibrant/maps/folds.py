@@ -152,7 +152,7 @@ def _others(every: Predictions, fold: Ints, n_judged: int, event: EventFolds | N
     for weight, hits in zip(event.weight, event.hits, strict=True):
         counts = np.concatenate([weight - hits, hits])
         kept = counts > 0
-        given = {"counts": counts[kept], "classes": every.classes}
+        given: dict[str, Any] = {"counts": counts[kept], "classes": every.classes}
         if every.logits is not None:
             found.append(Predictions.from_logits(labels[kept], places[kept], **given))
         else:

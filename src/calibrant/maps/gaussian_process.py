@@ -105,7 +105,6 @@ class Belief:
         used: Bools = (share > MATTERS * share.max(axis=1, keepdims=True)).any(axis=0)
         return used
 
-
     def lines(self, weight: Floats, hits: Floats, used: Bools, known: tuple[Floats, Floats]) -> list[Bent]:
         """The maps of similar data over these cells, `(data sets, cells)`, by the priors `used`; `known` are the sums here."""
         each = refitted(self.places, weight, hits, used, (self.found.mean, *known))

@@ -132,9 +132,7 @@ class PiecewiseLinear(BinaryRecipe):
         kept: Crossing = predictions.kept(f"folds of {self!r}", made)
         return kept
 
-    def _crossed(
-        self, x: Floats, y: Floats, w: Floats, fold: Ints, total: float, doubts: Doubts = ()
-    ) -> Crossing:
+    def _crossed(self, x: Floats, y: Floats, w: Floats, fold: Ints, total: float, doubts: Doubts = ()) -> Crossing:
         cells, family = cells_of(x, y, w, fold, int(fold.max()) + 1), self._family(total)
         return Crossing(cells, *crossed(cells, family, self._most(total)), family, total, fold, doubts)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -39,9 +41,9 @@ class StructuredVector(Recipe["StructuredMap"]):
         """Two convex fits, one after the other."""
         return _fitted(predictions, diagonal=True)
 
-    def fit_near(self, predictions: Predictions, near: Any, **guide: Any) -> StructuredMap:
+    def fit_near(self, predictions: Predictions, near: Any) -> StructuredMap:
         """Both from known ones, and a search guided as the one that found them."""
-        return _fitted(predictions, diagonal=True, near=near, **guide)
+        return _fitted(predictions, diagonal=True, near=near)
 
     def held_out(self, folded: Folds, fitted: Any) -> Floats:
         """Without each fold, with one guide for all searches."""
@@ -68,18 +70,25 @@ class StructuredMatrix(Recipe["StructuredMap"]):
         check_size(predictions)
         return _fitted(predictions, diagonal=False)
 
-    def fit_near(self, predictions: Predictions, near: Any, **guide: Any) -> StructuredMap:
+    def fit_near(self, predictions: Predictions, near: Any) -> StructuredMap:
         """Both from known ones, and a search guided as the one that found them."""
-        return _fitted(predictions, diagonal=False, near=near, **guide)
+        return _fitted(predictions, diagonal=False, near=near)
 
     def held_out(self, folded: Folds, fitted: Any) -> Floats:
         """Without each fold, with one guide for all searches."""
         return _held_out(self, folded, fitted)
 
 
-def _fitted(
-    predictions: Predictions, diagonal: bool, near: StructuredMap | None = None, **guide: Any
-) -> StructuredMap:
+@dataclass(frozen=True, slots=True)
+class Guided:
+    """A map of nearly the same rows, and what guided the search for it."""
+
+    map: StructuredMap
+    guide: dict[str, Any]
+
+
+def _fitted(predictions: Predictions, diagonal: bool, near: StructuredMap | Guided | None = None) -> StructuredMap:
+    near, guide = (near.map, near.guide) if isinstance(near, Guided) else (near, {})
     base = fitted_once(Temperature(), predictions, None if near is None else near.base)
     total, mix = _total_and_mix(predictions)
     x = mixed_logs(base, mix, predictions.outputs, predictions.logits is not None)
@@ -104,10 +113,13 @@ def _held_out(recipe: Recipe[StructuredMap], folded: Folds, fitted: StructuredMa
     if "inverse" in guide and not (every.soft or every.is_binary) and n_fits * x.size <= MOST_TOGETHER:
         found = _together(folded, at, maps, guide["inverse"])
         if found is not None:
-            for rows, each in zip(folded.others, found, strict=True):
-                rows.kept(f"fit of {recipe!r}", lambda each=each: each)
-            return folded.answers(found)
-    return folded.answers(fitted_once(recipe, rows, fitted, **guide) for rows in folded.others)
+            pairs = zip(folded.others, found, strict=True)
+            return folded.answers(rows.kept(f"fit of {recipe!r}", partial(_same, each)) for rows, each in pairs)
+    return folded.answers(fitted_once(recipe, rows, Guided(fitted, guide)) for rows in folded.others)
+
+
+def _same(found: StructuredMap) -> StructuredMap:
+    return found
 
 
 def _together(folded: Folds, near: Linear, bases: list[TemperatureMap], inverse: Floats) -> list[StructuredMap] | None:
@@ -116,7 +128,9 @@ def _together(folded: Folds, near: Linear, bases: list[TemperatureMap], inverse:
     weights = (np.arange(len(bases))[:, None] != folded.fold) * (1.0 if every.weights is None else every.weights)
     totals = weights.sum(axis=1)
     mixes, k = 1 / (totals + 1), every.n_classes
-    x = np.stack([mixed_logs(*each, every.outputs, every.logits is not None) for each in zip(bases, mixes, strict=True)])
+    x = np.stack(
+        [mixed_logs(*each, every.outputs, every.logits is not None) for each in zip(bases, mixes, strict=True)]
+    )
     centre, ridge = structured_ridge(k, 1.0, near.diagonal)
     ridges = ridge.packed() / totals[:, None, None]
     problems = Problems(x, every.labels, weights / totals[:, None], centre.packed(), ridges)

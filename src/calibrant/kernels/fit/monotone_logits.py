@@ -17,7 +17,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -232,7 +231,7 @@ class Without:
         curvature[np.diag_indices_from(curvature)] += 2 * penalty / total
 
         def penalised(at: Floats, sums: Iterable[Floats]) -> tuple[float, Floats]:
-            found, off = sum(sums) / total, at - 1
+            found, off = np.sum(list(sums), axis=0) / total, at - 1
             return float(found[0]) + penalty / total * float(off @ off), found[1:] * unit + 2 * penalty / total * off
 
         at = np.maximum(self.near.flat() / unit, least)

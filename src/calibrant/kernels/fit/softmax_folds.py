@@ -52,7 +52,9 @@ class Problems:
         share, loss = self.shares(at)
         share[:, np.arange(len(self.labels)), self.labels] -= 1
         share *= self.weights[:, :, None]
-        own = np.einsum("fnk,fnk->fk", share, self.x)[:, :, None] if self.diagonal else share.transpose(0, 2, 1) @ self.x
+        own = (
+            np.einsum("fnk,fnk->fk", share, self.x)[:, :, None] if self.diagonal else share.transpose(0, 2, 1) @ self.x
+        )
         slope = np.concatenate([own, share.sum(axis=1)[:, :, None]], axis=2)
         away = at - self.centre
         value = (self.weights * loss).sum(axis=1) + (self.ridge * away * away).sum(axis=(1, 2))
@@ -86,7 +88,7 @@ def least_each(problems: Problems, near: Floats, inverse: Floats, gain: Floats) 
             if not worse.any():
                 break
             step[worse] /= 2
-        ended |= (0 <= promised) & (promised <= gain)
+        ended |= (promised >= 0) & (promised <= gain)
         step[worse] = 0.0
         if (worse & ~ended).any():
             break

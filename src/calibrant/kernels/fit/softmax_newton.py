@@ -52,10 +52,14 @@ def least(
     A step that promised less than the share `gain` of the value, where given, is the last. The `inverse` of nearly the
     same curvature saves that of every step.
     """
+
+    def solved(share: Floats, slope: Floats) -> Floats:
+        return np.asarray(np.linalg.solve(curvature(x, share, weights, diagonal, ridge), slope.ravel()))
+
     at, (value, slope, share) = start, passed(start)
     for _ in range(MOST_STEPS):
         try:
-            step = -_times_inverse(inverse, slope, lambda share=share: curvature(x, share, weights, diagonal, ridge))
+            step = -(slope.ravel() @ inverse.T if inverse is not None else solved(share, slope)).reshape(at.shape)
         except np.linalg.LinAlgError:
             return None
         promised = -float((slope * step).sum())
@@ -79,11 +83,6 @@ def least(
         if gain is not None and promised <= gain * abs(value):
             return Least(at, value, True)
     return None
-
-
-def _times_inverse(inverse: Floats | None, slope: Floats, curvature: Callable[[], Floats]) -> Floats:
-    flat: Floats = np.linalg.solve(curvature(), slope.ravel()) if inverse is None else inverse @ slope.ravel()
-    return flat.reshape(slope.shape)
 
 
 def curvature(x: Floats, share: Floats, weights: Floats, diagonal: bool, ridge: Floats) -> Floats:

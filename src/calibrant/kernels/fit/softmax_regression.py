@@ -152,7 +152,9 @@ def fit(
         return _fit_few(data, start, centre, penalty, prior)
     with one_blas_thread(start.packed().size):
         moments, less = _added(data, lambda rows: _moments_and_prior(rows, start, prior))
-        if isinstance(data, Data) and (found := _fit_newton(data, start, centre, penalty, moments, less, gain, inverse)):
+        if isinstance(data, Data) and (
+            found := _fit_newton(data, start, centre, penalty, moments, less, gain, inverse)
+        ):
             return found
         scale = scale or curvature_of(data if isinstance(data, Data) else data.sample, start).scales(penalty)
         origin, one_block = start.packed(), scale.inverse.ndim == 2
@@ -214,7 +216,11 @@ def _fit_newton(
 ) -> Found | None:
     """The minimum by Newton's method where parameters are few and all of them are penalised."""
     ridge = penalty.packed()
-    if (inverse is None and not worth_newton(len(data.x), ridge.size)) or data.x.dtype != np.float64 or not ridge.min() > 0:
+    if (
+        (inverse is None and not worth_newton(len(data.x), ridge.size))
+        or data.x.dtype != np.float64
+        or not ridge.min() > 0
+    ):
         return None
 
     def passed(packed: Floats) -> tuple[float, Floats, Floats]:
