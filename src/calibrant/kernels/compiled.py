@@ -119,6 +119,11 @@ class compiled:  # noqa: N801  (a decorator)
         return self._calling({name: callee.plain for name, callee in self._callees.items()})
 
     @cached_property
+    def looped(self) -> Any:
+        """The same in Python, calling the NumPy forms of its callees where there are any."""
+        return self._calling({name: callee.numpy or callee.looped for name, callee in self._callees.items()})
+
+    @cached_property
     def _fast(self) -> Any:
         numba = _numba()
         if numba is None:

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from calibrant.kernels.compiled import compiled, in_caller
-from calibrant.types import Floats
+from calibrant.types import Floats, Indices
 
 ENOUGH = 1e-7
 """A step that changes the loss by less, in nats of all rows, is the last."""
@@ -83,6 +83,15 @@ def find_pieces(x: Any, t: Any, starts: Any, share: Any) -> None:
         starts[j] = len(x)
 
 
+@find_pieces.in_numpy
+def find_pieces_in_numpy(x: Floats, t: Floats, starts: Indices, share: Floats) -> None:
+    """The same, with one search for all knots."""
+    starts[0], starts[-1] = 0, len(x)
+    starts[1:-1] = np.searchsorted(x, t[1:-1], side="right")
+    length = np.diff(starts)
+    np.divide(x - np.repeat(t[:-1], length), np.repeat(np.diff(t), length), out=share)
+
+
 @in_caller
 def add_losses(
     starts: Any, share: Any, w: Any, s: Any, t: Any, h: Any, family: Any, ridge: float, system: Any
@@ -113,6 +122,49 @@ def add_losses(
         system[0, j], system[0, j + 1], system[2, j] = left, right, beside
         system[1, j], system[1, j + 1] = left_left, right_right
     return loss
+
+
+@add_losses.in_numpy
+def add_losses_in_numpy(
+    starts: Indices,
+    share: Floats,
+    w: Floats,
+    s: Floats,
+    t: Floats,
+    h: Floats,
+    family: Family,
+    ridge: float,
+    system: Floats,
+) -> float:
+    """The same, all cells at a time."""
+    n_pieces, away = len(t) - 1, h - t
+    piece = np.repeat(np.arange(n_pieces), np.diff(starts))
+    rest = 1 - share
+    value, first, second = cell_losses(w, s, h[piece] + np.diff(h)[piece] * share, family)
+    terms = rest * first, share * first, rest * rest * second, share * share * second, rest * share * second
+    left, right, left_left, right_right, beside = (np.bincount(piece, each, n_pieces) for each in terms)
+    system[0], system[1], system[2, :-1], system[2, -1] = ridge * away, ridge, beside, 0.0
+    system[0, :-1] += left
+    system[0, 1:] += right
+    system[1, :-1] += left_left
+    system[1, 1:] += right_right
+    return float(value.sum() + ridge / 2 * (away * away).sum())
+
+
+def cell_losses(w: Floats, s: Floats, f: Floats, family: Family) -> tuple[Floats, Floats, Floats]:
+    """`cell_loss` of all cells."""
+    if family.logit:
+        e = np.exp(-np.abs(f))
+        mu = np.where(f >= 0, 1, e) / (1 + e)
+        v = mu * (1 - mu)
+        if family.brier:
+            return (w * mu - 2 * s) * mu + s, 2 * v * (w * mu - s), 2 * w * v * v
+        return w * (np.maximum(f, 0.0) + np.log1p(e)) - s * f, w * mu - s, w * v
+    if family.brier:
+        return (w * f - 2 * s) * f + s, 2 * (w * f - s), 2 * w
+    f, missed = np.clip(f, *family.ends), w - s
+    gain = np.where(s > 0, s * np.log(f), 0.0) + np.where(missed > 0, missed * np.log1p(-f), 0.0)
+    return -gain, missed / (1 - f) - s / f, missed / ((1 - f) * (1 - f)) + s / (f * f)
 
 
 @in_caller
@@ -278,4 +330,4 @@ def fit_heights(
     m, h = len(t), np.array(start, dtype=np.float64)
     rise = None if family.rising is None else np.zeros((m + 5, m + 2))
     arrays = np.zeros(m, np.int64), np.empty(len(x)), np.zeros((7, m)), rise
-    return h, float((descend if fast else descend.plain)(x, w, s, t, h, family, ridge, steps, *arrays))
+    return h, float((descend if fast else descend.looped)(x, w, s, t, h, family, ridge, steps, *arrays))
