@@ -9,13 +9,18 @@ import numpy as np
 from calibrant.inputs import FLOATS
 from calibrant.kernels.rows.checks import all_below, all_in_unit_interval
 from calibrant.predictions.predictions import Predictions
+from calibrant.predictions.views import FEW_ROWS
 from calibrant.types import Array
 
 CLASSES = (0, 1)
+CODES = np.dtype(np.uint8)
 
 
 def plain_event(labels: Any, probs: Any) -> Predictions | None:
-    """Borrowed predictions of zeros and ones, and floats in [0, 1]; None for all else, which the full checks read or refuse."""
+    """Predictions of zeros and ones, and floats in [0, 1], borrowed where they are many; None for all else.
+
+    The full checks read or refuse all else.
+    """
     if type(labels) is not np.ndarray or type(probs) is not np.ndarray:
         return None
     dtype = labels.dtype
@@ -23,10 +28,11 @@ def plain_event(labels: Any, probs: Any) -> Predictions | None:
         return None
     if probs.ndim != 1 or labels.ndim != 1 or not 0 < len(labels) == len(probs):
         return None
-    codes = labels.view(np.uint8) if dtype.itemsize == 1 else labels
-    if not (all_below(codes, 2) and all_in_unit_interval(probs)):
+    if not (all_below(labels, 2) and all_in_unit_interval(probs)):
         return None
-    return bare_event(codes if dtype.itemsize == 1 else codes.astype(np.uint8), probs.view())
+    if len(probs) <= FEW_ROWS:
+        return bare_event(labels.astype(CODES), probs.copy())
+    return bare_event(labels.view(CODES) if dtype.itemsize == 1 else labels.astype(CODES), probs.view())
 
 
 def bare_event(labels: Array, probs: Array) -> Predictions:
