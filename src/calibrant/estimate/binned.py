@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -12,16 +11,17 @@ import numpy as np
 
 from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth, bins_of
 from calibrant.bins.binning import settings
+from calibrant.bins.equal_width import MOST_GRID_BINS
 from calibrant.estimate.compat import PRESETS, RunsOf, collect_as
 from calibrant.infer.squared import class_intervals, overall_interval
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.sums.folded_normal import folded_normal_mean
 from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.norms import Norm, check_norm, noise_power, norm_of_name, rooted
-from calibrant.predictions import Event, Predictions, admit
+from calibrant.predictions import Event, Predictions, admit, few_plain_rows
 from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate
-from calibrant.results.later import Later
+from calibrant.results.later import LaterFields
 from calibrant.types import Array, Floats
 
 LEVEL = 0.95
@@ -101,18 +101,17 @@ def binned_error(
 
 def _measured(predictions: Predictions, bins: Binning, view: Any, options: Options) -> Estimate:
     name = predictions.view(view)
-    # of the gaps alone, where nothing else is needed at once; a rule derived from this one may collect in its own way
-    if options.of_gaps and type(bins) is EqualWidth and bins.has_gaps(predictions):
-        if (rows := predictions.few_rows(name)) is not None:
-            return _of_gaps(rows, name, bins, options)
+    # a rule derived from this one may collect in its own way
+    of_gaps = options.of_gaps and type(bins) is EqualWidth and bins.has_gaps(predictions)
+    if of_gaps and (rows := predictions.few_rows(name)) is not None:
+        return _of_gaps(rows, name, bins, options)
     return finish(collect(predictions, bins, name), name, predictions.classes, options)
 
 
-def _of_gaps(rows: tuple[Array, Array], view: str, bins: EqualWidth, options: Options) -> Estimate:
+def _of_gaps(rows: tuple[Array, Array], view: str, bins: Any, options: Options) -> Estimate:
     """That of few rows: its value now, and all sums of the bins when something that needs them is read."""
-    power = float(np.add.reduce(np.abs(bins.gaps(*rows)))) / len(rows[0])
-    fields = _Fields(lambda: bins.collect(Event(*rows, None, view)), view, (), options)
-    return fields.estimate(options.title(view), options.single(power), len(rows[0]))
+    gap, n = np.add.reduce(np.abs(bins.gaps(*rows))), len(rows[0])
+    return _OfRows(rows, bins, view, options).estimate(options.title(view), options.single(float(gap) / n), n)
 
 
 @estimator("ece", "expected calibration error", "ECE", views=EVERY_VIEW)
@@ -162,6 +161,9 @@ def ece(
     >>> round(cal.ece(labels, probs, bins=10).value, 6)  # Nixon et al., Fig. 5: badly wrong, yet nearly 0
     0.003
     """
+    usual = compat is None and type(bins) is int and bins <= MOST_GRID_BINS and type(view) is str
+    if usual and view in ("auto", "binary") and (rows := few_plain_rows(labels, probs, counts, weights)) is not None:
+        return _of_gaps(rows, "binary", bins_of(bins, EqualWidth), PLAIN)
     predictions = admit(labels, probs, counts=counts, weights=weights)
     if compat is None:
         return _measured(predictions, bins_of(bins, EqualWidth), view, PLAIN)
@@ -258,25 +260,22 @@ def finish(state: BinSums, view: str, classes: tuple[Any, ...], options: Options
     title = ("debiased " if debiased else "") + kind + options.title(view)
     value = options.overall(_powers(state, options.norm, debiased))
     interval = overall_interval(state, LEVEL, options.root, options.average) if options.bounded else None
-    fields = _Fields(lambda: state, view, classes, options)
+    fields = _OfState(state, view, classes, options)
     return fields.estimate(title, value, state.n, interval, _cautions(state, debiased))
 
 
-class _Fields:
-    """The fields of a binned error that wait until they are read, and the state they are made of."""
+class _Fields(LaterFields):
+    """The fields of a binned error that wait until they are read, made of its state."""
 
-    def __init__(self, make: Callable[[], BinSums], view: str, classes: tuple[Any, ...], options: Options) -> None:
-        self.make, self.view, self.classes, self.options = make, view, classes, options
-
-    @cached_property
-    def state(self) -> BinSums:
-        return self.make()
+    state: BinSums
+    view: str
+    classes: tuple[Any, ...]
+    options: Options
 
     def estimate(self, title: str, value: float, n: int, interval: Any = None, cautions: Any = ()) -> Estimate:
-        later = Later(self.floor), Later(self.settings), Later(self.parts)
-        return Estimate("binned_error", title, value, n, interval, *later, cautions)
+        return Estimate("binned_error", title, value, n, interval, self, self, self, cautions)
 
-    def floor(self) -> float | None:
+    def noise_floor(self) -> float | None:
         norm = self.options.norm
         return None if norm == "max" or self.options.debiased else self.options.overall(noise_powers(self.state, norm))
 
@@ -290,8 +289,29 @@ class _Fields:
         state, asked = self.state, self.options
         if self.view == "classwise":
             ends = class_intervals(state, LEVEL, asked.root) if asked.bounded else (None, None)
-            return {"classes": ClassTable(self.classes, each_error(state, asked), state.sums[..., 3].sum(axis=-1), *ends)}
+            return {
+                "classes": ClassTable(self.classes, each_error(state, asked), state.sums[..., 3].sum(axis=-1), *ends)
+            }
         return {"bins": state.table()} | ({"noise_sd": noise_sd(state)} if asked.of_gaps else {})
+
+
+class _OfState(_Fields):
+    def __init__(self, state: BinSums, view: str, classes: tuple[Any, ...], options: Options) -> None:
+        self.state, self.view, self.classes, self.options = state, view, classes, options
+
+
+class _OfRows(_Fields):
+    """Those of few rows, whose other sums wait too."""
+
+    classes = ()
+
+    def __init__(self, rows: tuple[Array, Array], bins: EqualWidth, view: str, options: Options) -> None:
+        self.rows, self.bins, self.view, self.options = rows, bins, view, options
+
+    @cached_property
+    def state(self) -> BinSums:  # type: ignore[override]
+        labels, probs = self.rows
+        return self.bins.collect(Event(probs, labels, None, self.view))
 
 
 def each_error(state: BinSums, options: Options) -> Floats:

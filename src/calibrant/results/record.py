@@ -60,7 +60,7 @@ class Record:
     def __post_init__(self) -> None:
         for name, fixed in _fixing(type(self)):  # type: ignore[arg-type]
             value = self.__dict__[name]
-            if value is not None and type(value) is not Later:
+            if value is not None and not isinstance(value, Later):
                 object.__setattr__(self, name, fixed(value))
 
     def to_data(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,16 @@ class Quick:
     question: Kernel
     tensors: Callable[[Any, Any], Any]
     """of rows of probabilities and labels on an accelerator"""
+
+    def of_event(self, view: Any) -> Kernel | None:
+        """The loop for a view of an event; None for a view that asks something else."""
+        if type(view) is not str:
+            return None
+        return self.event if view == "canonical" else self.question if view in ("binary", "auto") else None
+
+    def of_few(self, view: Any) -> Kernel | None:
+        """Its form in NumPy; None where it has none."""
+        return in_numpy(self.of_event(view))
 
 
 def score_moments(score: Score, predictions: Predictions, view: Any) -> Moments:
@@ -90,13 +100,13 @@ def _kernel(score: Score, predictions: Predictions, view: Any) -> Kernel | None:
     if quick is None or predictions.soft or from_logits:
         return None
     if predictions.is_binary:
-        kernel = {"canonical": quick.event, "binary": quick.question, "auto": quick.question}.get(view)
-        return in_numpy(kernel) if few else kernel
+        return quick.of_few(view) if few else quick.of_event(view)
     if few:
         return None
     return quick.labels if view == "canonical" and predictions.probs.flags.c_contiguous else None
 
 
+@cache
 def in_numpy(kernel: Any) -> Kernel | None:
     """A loop's form in NumPy, of the same first arguments; None where there is none."""
     if isinstance(kernel, partial):

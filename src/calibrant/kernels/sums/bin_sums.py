@@ -24,6 +24,9 @@ from calibrant.types import Array, Floats, Indices
 CHUNK = 1 << 14
 """Rows a NumPy pass handles at a time: its temporary arrays stay in cache, and need no memory from the system."""
 
+SEARCHED = 128
+"""Probabilities up to which a search of each takes less time than the calls of a guess."""
+
 FEW_BINS = 64
 """Bins up to which guarded thresholds are kept for the next call."""
 
@@ -81,7 +84,8 @@ def grid_gaps(probs: Array, outcomes: Array, thresholds: Array) -> Floats:
         return sums[: len(thresholds) - 1]
     apart = outcomes.astype(WIDE)  # faster than two types in one pass
     np.subtract(probs, apart, apart)
-    return np.bincount(grid_index(probs, thresholds), apart, len(thresholds) - 1)
+    gaps: Any = np.bincount(grid_index(probs, thresholds), apart, len(thresholds) - 1)
+    return gaps
 
 
 def _in_order(n: int, part: Callable[[slice], Floats], n_bins: int) -> Floats:
@@ -107,13 +111,21 @@ def _counted_sums(probs: Array, outcomes: Array, padded: Array, scale: Any, n_la
 def grid_index(probs: Array, thresholds: Array) -> Indices:
     """Bin of each probability.
 
-    A guess by multiplication that is never too low, then one comparison with the
-    threshold.
+    Of few by search; else a guess by multiplication that is never too low, then one
+    comparison with the threshold.
     """
-    scale = np.array((len(thresholds) - 1) * UP, probs.dtype)
-    guess: Indices = (probs * scale).astype(PLACE)
-    guess -= probs <= thresholds.take(guess)
+    if probs.size <= SEARCHED:
+        return thresholds[1:].searchsorted(probs)
+    guess: Indices = (probs * _scale(len(thresholds) - 1, probs.dtype)).astype(PLACE)
+    too_high = probs <= thresholds.take(guess)
+    if too_high.item(too_high.argmax()):  # is there any? Seldom, and this takes least time
+        guess -= too_high
     return guess
+
+
+@lru_cache(maxsize=64)
+def _scale(n_bins: int, dtype: Any) -> Array:
+    return np.array(n_bins * UP, dtype)  # multiplies in less time than a scalar
 
 
 def rounded_down(edges: Floats, dtype: Any) -> Array:
