@@ -262,18 +262,33 @@ def checked(record: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     given
         Plain data or values, by the name of the field.
     """
-    hints, kind = _hints(record), record.__name__  # type: ignore[arg-type]
-    names = [f.name for f in fields(record)]
+    kind, names = record.__name__, field_names(record)  # type: ignore[arg-type]
     missing, unknown = [n for n in names if n not in given], [n for n in given if n not in names]
     if missing or unknown:
         found = f"{', '.join(missing)} is missing" if missing else f"it has no field {unknown[0]!r:.60}"
         raise MapError(f"the saved {kind} is incomplete or damaged: {found}")
     reader = _Reader(kind, record.numbers)
-    values = {name: reader.typed(hints.get(name, Any), given[name], name) for name in names}
-    for name, value, constraint in sorted(reader.constraints, key=lambda each: each[2].turn):
+    values = {name: read(reader, given[name], name) for name, read in _readings(record).items()}  # type: ignore[arg-type]
+    for name, value, constraint in sorted(reader.constraints, key=_turn):
         if flaw := constraint.flaw(name, value, values):
             raise MapError(f"{kind}: {name} {flaw}")
     return values
+
+
+def _turn(found: tuple[str, Any, Constraint]) -> int:
+    return found[2].turn
+
+
+@cache
+def field_names(record: Any) -> tuple[str, ...]:
+    """The names of the fields of a record's class.
+
+    Parameters
+    ----------
+    record
+        The class.
+    """
+    return tuple(each.name for each in fields(record))
 
 
 @cache
@@ -299,40 +314,34 @@ class _Reader:
 
     def typed(self, hint: Any, value: Any, name: str) -> Any:
         """The value, of this type."""
-        origin = get_origin(hint)
-        if origin is Annotated:
-            return self._annotated(hint, value, name)
-        if origin in (Union, UnionType):
-            return self._union(get_args(hint), value, name)
-        if origin is Literal:
-            if not isinstance(value, str | int) or value not in get_args(hint):
-                raise self._refused(name, f"one of {', '.join(map(repr, get_args(hint)))}", value)
-            return value
-        if hint in WORDS:
-            return self._plain(hint, value, name)
-        if origin in (np.ndarray, NDArray):  # NumPy's alias is a type of its own from 2.5 on
-            return self._array(value, name, np.int64 if hint == Indices else np.float64)
-        if origin is tuple:
-            return self._tuple(get_args(hint), value, name)
-        if isinstance(origin, type) and issubclass(origin, Mapping):
-            if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-                raise self._refused(name, "a mapping", value)
-            return {key: self.typed(get_args(hint)[1], each, f"{name}[{key!r}]") for key, each in value.items()}
+        return _reading(hint)(self, value, name)
+
+    def _refused(self, name: str, wanted: str, value: Any) -> MapError:
+        return MapError(f"{self.kind}: {name} must be {wanted}; it is {value!r:.60}")
+
+    def _choice(self, choices: tuple[Any, ...], value: Any, name: str) -> Any:
+        if not isinstance(value, str | int) or value not in choices:
+            raise self._refused(name, f"one of {', '.join(map(repr, choices))}", value)
+        return value
+
+    def _mapping(self, hint: Any, value: Any, name: str) -> dict[str, Any]:
+        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+            raise self._refused(name, "a mapping", value)
+        return {key: self.typed(hint, each, f"{name}[{key!r}]") for key, each in value.items()}
+
+    def _other(self, hint: Any, value: Any, name: str) -> Any:
         found = revived(value)
         if hint is not Any and isinstance(hint, type) and not isinstance(found, hint):
             raise self._refused(name, f"a {hint.__name__}", value)
         return found
 
-    def _refused(self, name: str, wanted: str, value: Any) -> MapError:
-        return MapError(f"{self.kind}: {name} must be {wanted}; it is {value!r:.60}")
-
-    def _annotated(self, hint: Any, value: Any, name: str) -> Any:
-        said, usual = hint.__metadata__, self.numbers
-        if any(isinstance(each, Within) for each in said):
+    def _annotated(self, read: Reading, said: list[Constraint], ranged: bool, value: Any, name: str) -> Any:
+        usual = self.numbers
+        if ranged:
             self.numbers = None
-        found, self.numbers = self.typed(hint.__origin__, value, name), usual
+        found, self.numbers = read(self, value, name), usual
         if found is not None:
-            self.constraints += [(name, found, each) for each in said if isinstance(each, Constraint)]
+            self.constraints += [(name, found, each) for each in said]
         return found
 
     def _union(self, hints: tuple[Any, ...], value: Any, name: str) -> Any:
@@ -394,3 +403,39 @@ class _Reader:
         if set(map(type, value)) <= {float}:
             return value
         return [self._numbers(each, f"{name}[{i}]") for i, each in enumerate(value)]
+
+
+Reading = Callable[[_Reader, Any, str], Any]
+"""How a value of some type is read, with its name."""
+
+
+@cache
+def _readings(record: type[Any]) -> dict[str, Reading]:
+    """How each field of a record is read: its annotations are looked at once."""
+    hints = _hints(record)  # type: ignore[arg-type]
+    return {name: _reading(hints.get(name, Any)) for name in field_names(record)}  # type: ignore[arg-type]
+
+
+def _reading(hint: Any) -> Reading:
+    origin, of = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        said, read = hint.__metadata__, _reading(hint.__origin__)
+        found, ranged = (
+            [each for each in said if isinstance(each, Constraint)],
+            any(isinstance(each, Within) for each in said),
+        )
+        return lambda reader, value, name: reader._annotated(read, found, ranged, value, name)
+    if origin in (Union, UnionType):
+        return lambda reader, value, name: reader._union(of, value, name)
+    if origin is Literal:
+        return lambda reader, value, name: reader._choice(of, value, name)
+    if hint in WORDS:
+        return lambda reader, value, name: reader._plain(hint, value, name)
+    if origin in (np.ndarray, NDArray):  # NumPy's alias is a type of its own from 2.5 on
+        dtype = np.int64 if hint == Indices else np.float64
+        return lambda reader, value, name: reader._array(value, name, dtype)
+    if origin is tuple:
+        return lambda reader, value, name: reader._tuple(of, value, name)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return lambda reader, value, name: reader._mapping(of[1], value, name)
+    return lambda reader, value, name: reader._other(hint, value, name)
