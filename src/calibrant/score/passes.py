@@ -132,19 +132,22 @@ def _swept(sides: tuple[_Side, ...]) -> tuple[Moments, ...]:
             weights = None if w is None else w[few]
             if weights is None or weights.any():
                 scores = [out[: few.stop - few.start] for out in buffers]
-                for side, out in zip(sides, scores, strict=True):
-                    side.fill(few, out)
-                found.append(_measured(scores, weights, quick_moments if fast else moments))
+                fills = [partial(side.fill, few, out) for side, out in zip(sides, scores, strict=True)]
+                for fill in fills:
+                    fill()
+                again = fills[0] if len(sides) == 1 else None
+                found.append(_measured(scores, weights, quick_moments if fast else moments, again))
         return found
 
     parts = [measured for found in over_blocks(n, part, block) for measured in found]
-    with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already show
-        return tuple(pooled(column) for column in zip(*parts, strict=True))
+    return tuple(pooled(column) for column in zip(*parts, strict=True))
 
 
-def _measured(scores: list[Scores], weights: Array | None, of: Callable[..., Moments]) -> tuple[Moments, ...]:
-    """Of each side, and of their difference where there are two."""
-    found = [of(each, weights) for each in scores]
+def _measured(
+    scores: list[Scores], weights: Array | None, of: Callable[..., Moments], again: Callable[[], None] | None = None
+) -> tuple[Moments, ...]:
+    """Of each side, and of their difference where there are two; `again` writes the scores of a single side."""
+    found = [of(each, weights, again) for each in scores]
     if len(scores) == 2:
         with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already show
             found.append(of(scores[1] - scores[0], weights))
