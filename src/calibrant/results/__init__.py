@@ -11,7 +11,7 @@ from calibrant.results.estimate import Estimate, Interval, TestResult, estimate_
 from calibrant.results.flat import Keyed, by_slug, keyed, looked_up, slug
 from calibrant.results.frames import Framed, to_frame
 from calibrant.results.reading import SCHEMA, checked_schema, saved_text
-from calibrant.results.record import Record, checked, document, field_names, kind, record_class, summarized
+from calibrant.results.record import Record, checked, document, kind, record_class, summarized
 from calibrant.results.tables import (
     BinTable,
     ClassRanges,
@@ -24,6 +24,7 @@ from calibrant.results.tables import (
     p_cell,
     p_words,
 )
+from calibrant.results.typed import field_names
 
 __all__ = [
     "SCHEMA", "Answer", "BinTable", "ClassRanges", "ClassTable", "Curve", "Estimate", "Framed", "Interval", "Keyed", "Line", "Record",

@@ -227,8 +227,7 @@ def counted_pass(
 ) -> None:
     """The same for rows that count once, with plain outcomes: n − Y and Y are counted, P and Q are summed.
 
-    Two numbers per bin, in flat arrays of one lane after the other: these are faster to reach. Row i is of lane
-    (i & last) + (i >> shift).
+    Two numbers per bin, in flat arrays, which are faster to reach. Row i is of lane (i & last) + (i >> shift).
     """
     for i in range(np.uintp(len(probs))):
         p = np.float64(probs[i])
