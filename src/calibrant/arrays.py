@@ -71,6 +71,11 @@ def own(array: Array) -> Array:
     return read_only(array)
 
 
+def alone(array: Array) -> Array:
+    """The array itself where no other shares its memory, as the user's may; else a copy. It is read-only."""
+    return array if array.base is None else read_only(array.copy())
+
+
 def read_only(array: Array) -> Array:
     """The array itself, which cannot be written to any more."""
     array.flags.writeable = False

@@ -133,7 +133,7 @@ def test_compiled_plain_and_numpy_sums_are_the_same(event, monkeypatch, weighted
         found[name] = bin_sums.grid_sums(probs, outcomes, weights, thresholds)
     monkeypatch.setattr(bin_sums, "counted_pass", bin_sums.counted_pass.plain)
     if not (weighted or soft):
-        found["counted"] = bin_sums._counted_sums(probs, outcomes, *bin_sums.guarded(thresholds), 4)[:15]
+        found["counted"] = bin_sums._counted_sums(probs, outcomes, *bin_sums.guarded(thresholds), True)[:15]
     for name, sums in found.items():
         np.testing.assert_allclose(sums, expected, rtol=ROUNDING, atol=0, err_msg=name)
 
@@ -144,7 +144,7 @@ def test_few_rows_give_the_same_bits_before_and_after_many_were_compiled(monkeyp
     probs, outcomes = rng.random(4000), (rng.random(4000) < 0.4).astype(np.uint8)
     weights = rng.random(4000) if weighted else None
     thresholds = EqualWidth(15).thresholds(probs.dtype)
-    monkeypatch.setattr(bin_sums, "CHUNK", 900)
+    monkeypatch.setattr(bin_sums, "CHUNK", 1024)
     monkeypatch.setattr(bin_sums.fused_pass, "_expected", set())
     monkeypatch.setattr(bin_sums.counted_pass, "_expected", set())
     before = bin_sums.grid_sums(probs, outcomes, weights, thresholds)
@@ -282,3 +282,15 @@ def test_an_empty_first_bin_stays_empty_with_any_weights(monkeypatch, rng):
     monkeypatch.setattr(class_sums, "COMPILE_FROM", 1)
     thresholds = EqualWidth(15).thresholds(np.float64)
     assert not class_sums.class_grid_sums(probs, np.zeros(500, dtype=np.int32), weights, thresholds)[:, 0].any()
+
+
+@pytest.mark.parametrize("closed", ["right", "left"])
+@pytest.mark.parametrize("dtype", some.DTYPES)
+def test_a_search_and_a_guess_find_the_same_bins(monkeypatch, dtype, closed):
+    for n_bins in (*BIN_COUNTS, 65535):
+        probs, thresholds = on_and_beside_the_grid(n_bins, dtype), EqualWidth(n_bins, closed).thresholds(dtype)
+        found = []
+        for most in (0, NEVER):
+            monkeypatch.setattr(bin_sums, "SEARCHED", most)
+            found.append(bin_sums.grid_index(probs, thresholds))
+        assert np.array_equal(*found), n_bins

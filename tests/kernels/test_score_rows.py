@@ -46,8 +46,18 @@ def test_squared_misses(event, road):
 @pytest.mark.parametrize("times", [1.0, 2.0])
 def test_squared_misses_in_numpy_are_the_same_numbers(event, times):
     out = np.full(len(event[0]), np.nan)
-    score_rows.squared_misses.numpy(times, *event, out)
+    score_rows.squares_in_numpy(times, *event, out)
     assert out.tolist() == written(score_rows.squared_misses, "compiled", times, *event).tolist()
+
+
+@pytest.mark.parametrize("ready", [False, True])
+def test_squares_are_the_same_numbers_in_either_form(event, monkeypatch, ready):
+    monkeypatch.setattr(score_rows, "LOOPED_ROWS", 1)
+    monkeypatch.setattr(score_rows.squared_misses, "ready", lambda *_: ready)
+    found, out = (np.full(len(event[0]), np.nan) for _ in "12")
+    score_rows.squares(2.0, *event, found)
+    score_rows.squares_in_numpy(2.0, *event, out)
+    assert found.tolist() == out.tolist()
 
 
 @roads

@@ -12,12 +12,11 @@ from calibrant.arrays import read_only
 from calibrant.bins.binning import BinRule
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.rows.pooling import cut_squares, cut_sums, width_cuts
-from calibrant.kernels.sums.bin_sums import CHUNK, class_grid_sums, grid_gaps, grid_index, grid_sums, rounded_down
+from calibrant.kernels.sums.bin_sums import class_grid_sums, grid_gaps, grid_index, grid_sums, rounded_down
 from calibrant.kernels.sums.device_bins import bin_sums
 from calibrant.methods import method
 from calibrant.predictions import DevicePredictions, Event, Predictions, StatePredictions
 from calibrant.problems import InputError
-from calibrant.results.later import Later
 from calibrant.state.bin_sums import BinSums, stacked
 from calibrant.state.state import State
 from calibrant.types import Array, Floats, Indices
@@ -96,16 +95,14 @@ class EqualWidth(BinRule):
 
         return self.state_of(sums(event.weights), event.n, None if event.squares is None else sums(event.squares))
 
-    def collect_gaps(self, event: Event) -> BinSums:
-        """The same of few plain rows: P − Y now, as it takes least time, and all sums when they are read."""
-        if event.weights is not None or not event.hard or len(event.probs) > CHUNK or self.n_bins > MOST_GRID_BINS:
-            return self.collect(event)
-        thresholds = self.thresholds(event.probs.dtype)
-        # as they are now, whatever the user does to them before the sums are read
-        rows = read_only(event.probs.copy()), read_only(event.outcomes.copy())
-        gaps = grid_gaps(*rows, thresholds)
-        sums: Any = Later(lambda: grid_sums(*rows, None, thresholds)[None])
-        return BinSums(sums, *_ends(self.n_bins, 1), len(rows[0]), self, gaps=gaps[None])
+    def has_gaps(self, predictions: Predictions) -> bool:
+        """Are the sums of the bins added here, row by row, so that their gaps can be too?"""
+        there = isinstance(predictions, DevicePredictions) and self._on_device(predictions)
+        return self.n_bins <= MOST_GRID_BINS and not there
+
+    def gaps(self, outcomes: Array, probs: Array) -> Floats:
+        """P − Y of each bin alone, of few plain rows: it takes a fraction of the time of all sums."""
+        return grid_gaps(probs, outcomes, self.thresholds(probs.dtype))
 
     def collect_sorted(self, event: Event) -> BinSums:
         """The same from rows pooled by equal prediction, for bins closed on the right."""
@@ -131,11 +128,13 @@ class EqualWidth(BinRule):
 
     def collect_on_device(self, predictions: Predictions, view: str) -> BinSums | None:
         """The same of rows on an accelerator, counted there; None for all others, and for rows that have weights."""
-        here = self.closed == "left" or self.n_bins > MOST_GRID_BINS or predictions.weights is not None
-        if here or not isinstance(predictions, DevicePredictions):
+        if not (isinstance(predictions, DevicePredictions) and self._on_device(predictions)):
             return None
         given = (predictions.tensor, predictions.codes) if view == "classwise" else predictions.asked(view)
         return self.state_of(bin_sums(*given, self.n_bins).cpu().numpy(), predictions.n)
+
+    def _on_device(self, predictions: DevicePredictions) -> bool:
+        return self.closed == "right" and self.n_bins <= MOST_GRID_BINS and predictions.weights is None
 
     def state_of(self, sums: Floats, n: int, squares: Floats | None = None) -> BinSums:
         """Sums `(C, B, 4)` of n rows as the state of these bins."""

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from calibrant.bins import Binning, BinSums, EqualMass, EqualWidth, bins_of
 from calibrant.bins.binning import settings
+from calibrant.bins.equal_width import MOST_GRID_BINS
 from calibrant.estimate.compat import PRESETS, RunsOf, collect_as
 from calibrant.infer.squared import class_intervals, overall_interval
 from calibrant.inputs import check_choice, check_count
 from calibrant.kernels.sums.folded_normal import folded_normal_mean
 from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.norms import Norm, check_norm, noise_power, norm_of_name, rooted
-from calibrant.predictions import Predictions, admit
+from calibrant.predictions import Event, Predictions, admit, few_plain_rows
 from calibrant.problems import InputError
 from calibrant.results import ClassTable, Estimate
-from calibrant.results.later import Later
-from calibrant.types import Floats
+from calibrant.results.later import LaterFields
+from calibrant.types import Array, Floats
 
 LEVEL = 0.95
 """Of the interval that the debiased square has."""
@@ -98,8 +100,18 @@ def binned_error(
 
 
 def _measured(predictions: Predictions, bins: Binning, view: Any, options: Options) -> Estimate:
-    state = collect(predictions, bins, view, options.of_gaps)
-    return finish(state, predictions.view(view), predictions.classes, options)
+    name = predictions.view(view)
+    # a rule derived from this one may collect in its own way
+    of_gaps = options.of_gaps and type(bins) is EqualWidth and bins.has_gaps(predictions)
+    if of_gaps and (rows := predictions.few_rows(name)) is not None:
+        return _of_gaps(rows, name, bins, options)
+    return finish(collect(predictions, bins, name), name, predictions.classes, options)
+
+
+def _of_gaps(rows: tuple[Array, Array], view: str, bins: Any, options: Options) -> Estimate:
+    """That of few rows: its value now, and all sums of the bins when something that needs them is read."""
+    gap, n = np.add.reduce(np.abs(bins.gaps(*rows))), len(rows[0])
+    return _OfRows(rows, bins, view, options).estimate(options.title(view), options.single(float(gap) / n), n)
 
 
 @estimator("ece", "expected calibration error", "ECE", views=EVERY_VIEW)
@@ -149,6 +161,9 @@ def ece(
     >>> round(cal.ece(labels, probs, bins=10).value, 6)  # Nixon et al., Fig. 5: badly wrong, yet nearly 0
     0.003
     """
+    usual = compat is None and type(bins) is int and bins <= MOST_GRID_BINS and type(view) is str
+    if usual and view in ("auto", "binary") and (rows := few_plain_rows(labels, probs, counts, weights)) is not None:
+        return _of_gaps(rows, "binary", bins_of(bins, EqualWidth), PLAIN)
     predictions = admit(labels, probs, counts=counts, weights=weights)
     if compat is None:
         return _measured(predictions, bins_of(bins, EqualWidth), view, PLAIN)
@@ -175,17 +190,13 @@ def _beside_all_rows(printed: Estimate, predictions: Predictions, view: Any) -> 
     return replace(printed, parts={**printed.parts, "all_rows": all_rows, "corrected": corrected}, cautions=(warning,))
 
 
-def collect(predictions: Predictions, bins: Binning, view: Any = "auto", gaps_first: bool = False) -> BinSums:
-    """The additive state: per-bin sums, for the view's event or for each class; if `gaps_first`, some may wait until read."""
+def collect(predictions: Predictions, bins: Binning, view: Any = "auto") -> BinSums:
+    """The additive state: per-bin sums, for the view's event or for each class."""
     name = predictions.view(view)
     if name == "classwise":
         return bins.collect_classes(predictions)
-    if not isinstance(bins, EqualWidth):
-        return bins.collect(predictions.event(name))
-    if (there := bins.collect_on_device(predictions, name)) is not None:
-        return there
-    first = gaps_first and type(bins) is EqualWidth  # a rule derived from it may collect in its own way
-    return (bins.collect_gaps if first else bins.collect)(predictions.event(name))
+    there = bins.collect_on_device(predictions, name) if isinstance(bins, EqualWidth) else None
+    return bins.collect(predictions.event(name)) if there is None else there
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +223,11 @@ class Options:
         """Does the value need no more of each bin than Σ(p − y)?"""
         return self.norm == 1 and not self.debiased
 
+    @property
+    def bounded(self) -> bool:
+        """Is there an interval?"""
+        return self.debiased and self.norm == 2
+
     def rooted(self, powers: Any) -> Any:
         """The error whose α-th power is given."""
         clipped = np.maximum(powers, 0) if self.clip else powers
@@ -220,9 +236,12 @@ class Options:
     def overall(self, powers: Floats) -> float:
         """One error for all events."""
         if len(powers) == 1:
-            power = float(powers[0])
-            return float(rooted(max(power, 0.0) if self.clip else power, self.norm, self.root))
+            return self.single(float(powers[0]))
         return float(self.rooted(powers.sum() if self.average == "sum" else powers.mean()))
+
+    def single(self, power: float) -> float:
+        """The error of one event."""
+        return float(rooted(max(power, 0.0) if self.clip else power, self.norm, self.root))
 
     def title(self, view: str) -> str:
         """The name of the error."""
@@ -237,27 +256,62 @@ NAMES: dict[Any, str] = {1: "ECE", "max": "MCE"}
 
 def finish(state: BinSums, view: str, classes: tuple[Any, ...], options: Options, kind: str = "") -> Estimate:
     """The estimate that a state holds; `kind` is a word for its title."""
-    norm, debiased, root, average = options.norm, options.debiased, options.root, options.average
-    powers, bounded = _powers(state, norm, debiased), debiased and norm == 2
+    debiased = options.debiased
     title = ("debiased " if debiased else "") + kind + options.title(view)
-    interval = overall_interval(state, LEVEL, root, average) if bounded else None
+    value = options.overall(_powers(state, options.norm, debiased))
+    interval = overall_interval(state, LEVEL, options.root, options.average) if options.bounded else None
+    fields = _OfState(state, view, classes, options)
+    return fields.estimate(title, value, state.n, interval, _cautions(state, debiased))
 
-    def shown() -> dict[str, Any]:
-        found = {"view": view, "bins": state.bins.describe(), "rule": settings(state.bins), "norm": norm}
-        return found | {"debiased": debiased, "root": root} | ({"average": average} if view == "classwise" else {})
 
-    def parts() -> dict[str, Any]:
-        if view == "classwise":
-            ends = class_intervals(state, LEVEL, root) if bounded else (None, None)
-            return {"classes": ClassTable(classes, options.rooted(powers), state.sums[..., 3].sum(axis=-1), *ends)}
-        return {"bins": state.table()} | ({"noise_sd": noise_sd(state)} if norm == 1 and not debiased else {})
+class _Fields(LaterFields):
+    """The fields of a binned error that wait until they are read, made of its state."""
 
-    def floor() -> float | None:
-        return None if norm == "max" or debiased else options.overall(noise_powers(state, norm))
+    state: BinSums
+    view: str
+    classes: tuple[Any, ...]
+    options: Options
 
-    later = Later(floor), Later(shown), Later(parts)
-    value, cautions = options.overall(powers), _cautions(state, debiased)
-    return Estimate("binned_error", title, value, state.n, interval, *later, cautions)
+    def estimate(self, title: str, value: float, n: int, interval: Any = None, cautions: Any = ()) -> Estimate:
+        return Estimate("binned_error", title, value, n, interval, self, self, self, cautions)
+
+    def noise_floor(self) -> float | None:
+        norm = self.options.norm
+        return None if norm == "max" or self.options.debiased else self.options.overall(noise_powers(self.state, norm))
+
+    def settings(self) -> dict[str, Any]:
+        asked, bins = self.options, self.state.bins
+        found = {"view": self.view, "bins": bins.describe(), "rule": settings(bins), "norm": asked.norm}
+        found |= {"debiased": asked.debiased, "root": asked.root}
+        return found | ({"average": asked.average} if self.view == "classwise" else {})
+
+    def parts(self) -> dict[str, Any]:
+        state, asked = self.state, self.options
+        if self.view == "classwise":
+            ends = class_intervals(state, LEVEL, asked.root) if asked.bounded else (None, None)
+            return {
+                "classes": ClassTable(self.classes, each_error(state, asked), state.sums[..., 3].sum(axis=-1), *ends)
+            }
+        return {"bins": state.table()} | ({"noise_sd": noise_sd(state)} if asked.of_gaps else {})
+
+
+class _OfState(_Fields):
+    def __init__(self, state: BinSums, view: str, classes: tuple[Any, ...], options: Options) -> None:
+        self.state, self.view, self.classes, self.options = state, view, classes, options
+
+
+class _OfRows(_Fields):
+    """Those of few rows, whose other sums wait too."""
+
+    classes = ()
+
+    def __init__(self, rows: tuple[Array, Array], bins: EqualWidth, view: str, options: Options) -> None:
+        self.rows, self.bins, self.view, self.options = rows, bins, view, options
+
+    @cached_property
+    def state(self) -> BinSums:  # type: ignore[override]
+        labels, probs = self.rows
+        return self.bins.collect(Event(probs, labels, None, self.view))
 
 
 def each_error(state: BinSums, options: Options) -> Floats:

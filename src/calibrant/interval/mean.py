@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -116,8 +116,8 @@ class OfMoments:
         return self.moments.degrees
 
 
-def moments(values: Array, weights: Array | None) -> Moments:
-    """The moments of one block of rows."""
+def moments(values: Array, weights: Array | None, refill: Callable[[], None] | None = None) -> Moments:
+    """The moments of one block of rows; what can `refill` the values lets their memory be used, which is in the cache."""
     if weights is not None:
         values, weights = values[weights > 0], weights[weights > 0]  # rows of weight 0 do not count
     n, squares = len(values), math.nan
@@ -125,22 +125,24 @@ def moments(values: Array, weights: Array | None) -> Moments:
         return Moments(0, 0.0, 0.0, 0.0)
     mean = float(np.add.reduce(values) / n if weights is None else np.average(values, weights=weights))
     if math.isfinite(mean):
-        squares = _squares_about(mean, values) if weights is None else inner(weights, (values - mean) ** 2)
+        squares = _squares_about(mean, values, refill) if weights is None else inner(weights, (values - mean) ** 2)
     return Moments(n, float(n) if weights is None else float(weights.sum()), mean, squares)
 
 
-def _squares_about(mean: float, values: Array) -> float:
+def _squares_about(mean: float, values: Array, refill: Callable[[], None] | None) -> float:
     """Σ(x − mean)², as Σx² − n·mean² where that leaves most digits."""
-    found = values * values
+    found: Floats = np.multiply(values, values, None if refill is None else values)
     total = float(np.add.reduce(found))
     squares = total - len(values) * mean * mean
     if squares < MOST_LOST * total:
+        if refill is not None:
+            refill()
         np.subtract(values, mean, found)
         squares = float(np.add.reduce(np.multiply(found, found, found)))
     return squares
 
 
-def quick_moments(values: Floats, weights: Array | None) -> Moments:
+def quick_moments(values: Floats, weights: Array | None, _: Callable[[], None] | None = None) -> Moments:
     """The same by a compiled loop, for a large block."""
     if weights is None:
         return Moments(len(values), float(len(values)), *spread(values))

@@ -118,6 +118,11 @@ class compiled:  # noqa: N801  (a decorator)
         """The Python it was made of."""
         return self._calling({name: callee.plain for name, callee in self._callees.items()})
 
+    @property
+    def fast(self) -> Any:
+        """The compiled form, for callers that know that it pays off."""
+        return self._fast
+
     @cached_property
     def looped(self) -> Any:
         """The same in Python, calling the NumPy forms of its callees where there are any."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -28,7 +28,7 @@ from calibrant.maps.row_by_row import RowByRow
 from calibrant.methods import Kind, State, method
 from calibrant.predictions import MultilabelPredictions, Predictions
 from calibrant.problems import InputError, MapError
-from calibrant.results import Line, Record, checked, kind, number
+from calibrant.results import Line, Record, checked, field_names, kind, number
 from calibrant.results.constraints import BIG, Distinct, Holds, Shape, Within
 from calibrant.results.notebook import Shown
 from calibrant.types import Array, Floats
@@ -95,15 +95,18 @@ class SavedMap(Shown, Record, ABC):
     """fields that hold the fitted numbers"""
 
     def __post_init__(self) -> None:
-        for name, value in checked(type(self), {f.name: getattr(self, f.name) for f in fields(self)}).items():
+        for name, value in checked(type(self), self._values()).items():
             object.__setattr__(self, name, value)
         super().__post_init__()
 
     def with_fit(self, fit: Fit) -> Self:
         """The same map, fitted as said; its numbers need no other check."""
         other = object.__new__(type(self))
-        other.__dict__.update({f.name: getattr(self, f.name) for f in fields(self)} | {"fit": fit})
+        other.__dict__.update(self._values() | {"fit": fit})
         return other
+
+    def _values(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in field_names(type(self))}
 
     @property
     def parameters(self) -> dict[str, Any]:

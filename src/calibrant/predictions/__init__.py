@@ -5,7 +5,7 @@ from calibrant.predictions.door import StatePredictions, admit, as_predictions, 
 from calibrant.predictions.event import Event
 from calibrant.predictions.mass import Mass, check_mass
 from calibrant.predictions.multilabel import MultilabelPredictions
-from calibrant.predictions.plain import plain_event
+from calibrant.predictions.plain import event_of_rows, few_plain_rows, plain_event
 from calibrant.predictions.predictions import Predictions
 from calibrant.predictions.views import VIEWS, chosen_rows
 
@@ -22,6 +22,8 @@ __all__ = [
     "check_mass",
     "chosen_rows",
     "cluster_kind",
+    "event_of_rows",
+    "few_plain_rows",
     "labels_on_device",
     "of_states",
     "on_device",

@@ -384,12 +384,12 @@ class Predictions(Constructors, Views, Weighed, Rows):
 
     def copied(self) -> Predictions:
         """The same with arrays of its own, where these were borrowed."""
+        lent = [name for name in self.held if (array := getattr(self, name)) is not None and array.base is not None]
+        if not lent:
+            return self
         other = self._copy()
-        for name in self.held:
-            if (array := getattr(other, name)) is not None:
-                array = array.copy(order="K")
-                array.flags.writeable = False
-                setattr(other, name, array)
+        for name in lent:
+            setattr(other, name, read_only(getattr(other, name).copy(order="K")))
         return other
 
     def _copy(self) -> Predictions:

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant import inputs
-from calibrant.arrays import common_index, read_only, to_numpy
+from calibrant.arrays import alone, common_index, read_only, to_numpy
 from calibrant.kernels.rows.top_class import top_class
 from calibrant.predictions.event import Event
 from calibrant.problems import InputError
 from calibrant.types import Array
 
 VIEWS = ("auto", "binary", "top", "class k", "classwise")
+
+FEW_ROWS = 1 << 14
+"""Rows up to which results keep them, or a copy of borrowed ones, and make of them what is asked for later."""
 
 MANY_ENTRIES, COLUMNS = 1 << 18, 16
 """Entries of a matrix, too many for the nearest cache, of which as many columns are copied at a time."""
@@ -91,6 +94,16 @@ class Views:
         if name not in self._events:
             self._events[name] = self._make_event(name)
         return self._events[name]
+
+    def few_rows(self, name: str) -> tuple[Array, Array] | None:
+        """Outcomes and probabilities of a view, by its full name, in memory of their own: of few rows that count once."""
+        if name == "classwise":
+            return None
+        if name == "binary" and self.is_binary:
+            p, y, w = self.probs, self.labels, self.weights
+        else:
+            p, y, w = (event := self.event(name)).probs, event.outcomes, event.weights
+        return (alone(y), alone(p)) if len(p) <= FEW_ROWS and w is None and y.dtype == np.uint8 else None
 
     def kept(self, name: str, make: Callable[[], Any]) -> Any:
         """What was made of these predictions before under this name, which is that of no view, or is made now."""

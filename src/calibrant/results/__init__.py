@@ -24,10 +24,11 @@ from calibrant.results.tables import (
     p_cell,
     p_words,
 )
+from calibrant.results.typed import field_names
 
 __all__ = [
     "SCHEMA", "Answer", "BinTable", "ClassRanges", "ClassTable", "Curve", "Estimate", "Framed", "Interval", "Keyed", "Line", "Record",
-    "Table", "TestResult", "by_slug", "checked", "checked_schema", "document", "ends", "estimate_table", "keyed", "kind", "looked_up", "number",
+    "Table", "TestResult", "by_slug", "checked", "checked_schema", "document", "ends", "estimate_table", "field_names", "keyed", "kind", "looked_up", "number",
     "p_cell", "p_words", "record_class", "rows_by_key", "saved_text", "slug", "summarized", "to_frame",
 ]  # fmt: skip
 

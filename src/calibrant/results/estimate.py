@@ -58,7 +58,7 @@ class _Measured(Answer):
     def __post_init__(self) -> None:
         for name in self._floats:
             object.__setattr__(self, name, float(getattr(self, name)))
-        if type(given := self.__dict__["settings"]) is not Later:
+        if not isinstance(given := self.__dict__["settings"], Later):
             self.__dict__["settings"] = _settled(given)
         super().__post_init__()
 
@@ -102,9 +102,9 @@ class Estimate(Number, _Measured):
         fields = self.__dict__  # short calls make many: the way around a frozen record takes a fifth of the time
         fields["name"], fields["title"], fields["value"], fields["n"] = name, title, float(value), n
         fields["interval"], fields["noise_floor"] = interval, noise_floor
-        fields["settings"] = settings if type(settings) is Later else _settled(settings)
-        fields["parts"] = parts if type(parts) is Later or parts is NONE else fixed_mapping(parts)
-        fields["cautions"] = cautions if type(cautions) is Later else tuple(cautions)  # type: ignore[arg-type]
+        fields["settings"] = settings if isinstance(settings, Later) else _settled(settings)
+        fields["parts"] = parts if isinstance(parts, Later) or parts is NONE else fixed_mapping(parts)
+        fields["cautions"] = cautions if isinstance(cautions, Later) else tuple(cautions)
 
     @property
     def key(self) -> str:

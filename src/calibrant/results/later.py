@@ -18,6 +18,18 @@ class Later:
     def __init__(self, make: Callable[[], Any]) -> None:
         self.make = make
 
+    def of(self, field: str) -> Any:  # noqa: ARG002
+        """The value of the field, whose name only those need that make several."""
+        return self.make()
+
+
+class LaterFields(Later):
+    """What several fields hold until they are first read: each is made by the method of its name."""
+
+    def of(self, field: str) -> Any:
+        """The value of the field."""
+        return getattr(self, field)()
+
 
 class _Once:
     """Two values that are made together, when one of them is first asked for."""
@@ -55,8 +67,8 @@ class WhenRead:
         if record is None:
             return self.default
         found = record.__dict__[self.name]
-        if type(found) is Later:
-            found = record.__dict__[self.name] = self.fixed(found.make())
+        if isinstance(found, Later):
+            found = record.__dict__[self.name] = self.fixed(found.of(self.name))
         return found
 
     def __set__(self, record: Any, value: Any) -> None:

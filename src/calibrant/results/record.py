@@ -9,20 +9,19 @@ from dataclasses import dataclass, fields
 from functools import cache
 from importlib import import_module
 from numbers import Real
-from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import MappingProxyType, NoneType
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._names import RECORDS
 from calibrant.methods import import_plugins
 from calibrant.problems import CalibrantError, InputError, MapError
-from calibrant.results.constraints import Constraint, Within
+from calibrant.results.constraints import Within
 from calibrant.results.flat import flat
 from calibrant.results.later import Later
 from calibrant.results.reading import SCHEMA, check_depth, checked_schema
-from calibrant.types import Indices
+from calibrant.results.typed import typed_fields
 
 NOT_FIELDS = ("schema", "summary", "input")
 """What a document says of itself; the rest are the fields of the record."""
@@ -60,7 +59,7 @@ class Record:
     def __post_init__(self) -> None:
         for name, fixed in _fixing(type(self)):  # type: ignore[arg-type]
             value = self.__dict__[name]
-            if value is not None and type(value) is not Later:
+            if value is not None and not isinstance(value, Later):
                 object.__setattr__(self, name, fixed(value))
 
     def to_data(self) -> dict[str, Any]:
@@ -262,135 +261,4 @@ def checked(record: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     given
         Plain data or values, by the name of the field.
     """
-    hints, kind = _hints(record), record.__name__  # type: ignore[arg-type]
-    names = [f.name for f in fields(record)]
-    missing, unknown = [n for n in names if n not in given], [n for n in given if n not in names]
-    if missing or unknown:
-        found = f"{', '.join(missing)} is missing" if missing else f"it has no field {unknown[0]!r:.60}"
-        raise MapError(f"the saved {kind} is incomplete or damaged: {found}")
-    reader = _Reader(kind, record.numbers)
-    values = {name: reader.typed(hints.get(name, Any), given[name], name) for name in names}
-    for name, value, constraint in sorted(reader.constraints, key=lambda each: each[2].turn):
-        if flaw := constraint.flaw(name, value, values):
-            raise MapError(f"{kind}: {name} {flaw}")
-    return values
-
-
-@cache
-def _hints(record: type[Any]) -> dict[str, Any]:
-    try:
-        return get_type_hints(record, include_extras=True)
-    except NameError:  # types that are known to type checkers only, or inside a function
-        return {}
-
-
-LONGEST = 1 << 63
-"""Whole numbers are smaller than this."""
-
-WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
-
-
-class _Reader:
-    """Values of the types that annotations name; the constraints met on the way are kept for when all values are known."""
-
-    def __init__(self, kind: str, numbers: Within | None) -> None:
-        self.kind, self.numbers = kind, numbers
-        self.constraints: list[tuple[str, Any, Constraint]] = []
-
-    def typed(self, hint: Any, value: Any, name: str) -> Any:
-        """The value, of this type."""
-        origin = get_origin(hint)
-        if origin is Annotated:
-            return self._annotated(hint, value, name)
-        if origin in (Union, UnionType):
-            return self._union(get_args(hint), value, name)
-        if origin is Literal:
-            if not isinstance(value, str | int) or value not in get_args(hint):
-                raise self._refused(name, f"one of {', '.join(map(repr, get_args(hint)))}", value)
-            return value
-        if hint in WORDS:
-            return self._plain(hint, value, name)
-        if origin in (np.ndarray, NDArray):  # NumPy's alias is a type of its own from 2.5 on
-            return self._array(value, name, np.int64 if hint == Indices else np.float64)
-        if origin is tuple:
-            return self._tuple(get_args(hint), value, name)
-        if isinstance(origin, type) and issubclass(origin, Mapping):
-            if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-                raise self._refused(name, "a mapping", value)
-            return {key: self.typed(get_args(hint)[1], each, f"{name}[{key!r}]") for key, each in value.items()}
-        found = revived(value)
-        if hint is not Any and isinstance(hint, type) and not isinstance(found, hint):
-            raise self._refused(name, f"a {hint.__name__}", value)
-        return found
-
-    def _refused(self, name: str, wanted: str, value: Any) -> MapError:
-        return MapError(f"{self.kind}: {name} must be {wanted}; it is {value!r:.60}")
-
-    def _annotated(self, hint: Any, value: Any, name: str) -> Any:
-        said, usual = hint.__metadata__, self.numbers
-        if any(isinstance(each, Within) for each in said):
-            self.numbers = None
-        found, self.numbers = self.typed(hint.__origin__, value, name), usual
-        if found is not None:
-            self.constraints += [(name, found, each) for each in said if isinstance(each, Constraint)]
-        return found
-
-    def _union(self, hints: tuple[Any, ...], value: Any, name: str) -> Any:
-        if value is None and NoneType in hints:
-            return None
-        *others, last = [hint for hint in hints if hint is not NoneType]
-        for hint in others:
-            try:
-                return self.typed(hint, value, name)
-            except MapError:
-                continue
-        return self.typed(last, value, name)
-
-    def _plain(self, hint: Any, value: Any, name: str) -> Any:
-        if hint is float and isinstance(value, Mapping):
-            value = revived(value)
-        kinds = {int: (int, np.integer), float: (float, int, np.floating, np.integer)}.get(hint, (hint,))
-        if not isinstance(value, kinds) or (hint is not bool and isinstance(value, bool)):
-            raise self._refused(name, WORDS[hint], value)
-        if isinstance(value, int) and abs(value) >= LONGEST:
-            raise self._refused(name, "less than 2⁶³", value)
-        if hint is float and self.numbers is not None:
-            self.constraints.append((name, value, self.numbers))
-        return value
-
-    def _array(self, value: Any, name: str, dtype: Any) -> Any:
-        if not isinstance(value, list | tuple | np.ndarray):
-            raise self._refused(name, "a list of numbers", value)
-        try:
-            array = np.array(value if isinstance(value, np.ndarray) else self._numbers(value, name))
-        except MapError:
-            raise
-        except ValueError as error:  # rows of different lengths
-            raise self._refused(name, "rows of numbers, equally long", value) from error
-        if array.size and (array.dtype.kind not in "fiu" or (array.dtype.kind == "f" and dtype is np.int64)):
-            raise self._refused(name, "numbers" if dtype is np.float64 else "whole numbers", value)
-        array = array.astype(dtype, copy=False)
-        array.flags.writeable = False
-        if self.numbers is not None:
-            self.constraints.append((name, array, self.numbers))
-        return array
-
-    def _tuple(self, hints: tuple[Any, ...], value: Any, name: str) -> Any:
-        if not isinstance(value, list | tuple):
-            raise self._refused(name, "a list", value)
-        each = hints[:1] * len(value) if hints[1:] == (...,) else hints
-        if len(each) != len(value):
-            raise self._refused(name, f"a list of {len(each)}", value)
-        return tuple(self.typed(hint, v, f"{name}[{i}]") for i, (hint, v) in enumerate(zip(each, value, strict=True)))
-
-    def _numbers(self, value: Any, name: str) -> Any:
-        """Nested lists of numbers, those that JSON has not among them; anything else is refused."""
-        if not isinstance(value, list | tuple):
-            value = revived(value) if isinstance(value, Mapping) else value
-            huge = isinstance(value, int) and abs(value) >= LONGEST
-            if huge or isinstance(value, bool) or not isinstance(value, float | int | np.number):
-                raise self._refused(name, "a number", value)
-            return value
-        if set(map(type, value)) <= {float}:
-            return value
-        return [self._numbers(each, f"{name}[{i}]") for i, each in enumerate(value)]
+    return typed_fields(record, given, revived)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant.kernels.sums import device_scores
-from calibrant.kernels.sums.score_rows import squared_distances, squared_misses, squares_in_numpy
+from calibrant.kernels.sums.score_rows import squared_distances, squared_misses, squares
 from calibrant.methods import method
 from calibrant.options import checked
 from calibrant.predictions import Event
@@ -72,7 +72,7 @@ class BrierScore(Score):
 
 
 def _squares(times: float, probs: Array, outcomes: Array) -> Floats:
-    squares_in_numpy(times, probs, outcomes, found := np.empty(len(probs)))
+    squares(times, probs, outcomes, found := np.empty(len(probs)))
     return found
 
 

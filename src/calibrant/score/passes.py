@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +39,16 @@ class Quick:
     question: Kernel
     tensors: Callable[[Any, Any], Any]
     """of rows of probabilities and labels on an accelerator"""
+
+    def of_event(self, view: Any) -> Kernel | None:
+        """The loop for a view of an event; None for a view that asks something else."""
+        if type(view) is not str:
+            return None
+        return self.event if view == "canonical" else self.question if view in ("binary", "auto") else None
+
+    def of_few(self, view: Any) -> Kernel | None:
+        """Its form in NumPy; None where it has none."""
+        return in_numpy(self.of_event(view))
 
 
 def score_moments(score: Score, predictions: Predictions, view: Any) -> Moments:
@@ -90,13 +100,13 @@ def _kernel(score: Score, predictions: Predictions, view: Any) -> Kernel | None:
     if quick is None or predictions.soft or from_logits:
         return None
     if predictions.is_binary:
-        kernel = {"canonical": quick.event, "binary": quick.question, "auto": quick.question}.get(view)
-        return in_numpy(kernel) if few else kernel
+        return quick.of_few(view) if few else quick.of_event(view)
     if few:
         return None
     return quick.labels if view == "canonical" and predictions.probs.flags.c_contiguous else None
 
 
+@cache
 def in_numpy(kernel: Any) -> Kernel | None:
     """A loop's form in NumPy, of the same first arguments; None where there is none."""
     if isinstance(kernel, partial):
@@ -122,19 +132,22 @@ def _swept(sides: tuple[_Side, ...]) -> tuple[Moments, ...]:
             weights = None if w is None else w[few]
             if weights is None or weights.any():
                 scores = [out[: few.stop - few.start] for out in buffers]
-                for side, out in zip(sides, scores, strict=True):
-                    side.fill(few, out)
-                found.append(_measured(scores, weights, quick_moments if fast else moments))
+                fills = [partial(side.fill, few, out) for side, out in zip(sides, scores, strict=True)]
+                for fill in fills:
+                    fill()
+                again = fills[0] if len(sides) == 1 else None
+                found.append(_measured(scores, weights, quick_moments if fast else moments, again))
         return found
 
     parts = [measured for found in over_blocks(n, part, block) for measured in found]
-    with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already show
-        return tuple(pooled(column) for column in zip(*parts, strict=True))
+    return tuple(pooled(column) for column in zip(*parts, strict=True))
 
 
-def _measured(scores: list[Scores], weights: Array | None, of: Callable[..., Moments]) -> tuple[Moments, ...]:
-    """Of each side, and of their difference where there are two."""
-    found = [of(each, weights) for each in scores]
+def _measured(
+    scores: list[Scores], weights: Array | None, of: Callable[..., Moments], again: Callable[[], None] | None = None
+) -> tuple[Moments, ...]:
+    """Of each side, and of their difference where there are two; `again` writes the scores of a single side."""
+    found = [of(each, weights, again) for each in scores]
     if len(scores) == 2:
         with np.errstate(invalid="ignore"):  # ∞ − ∞, which the means already show
             found.append(of(scores[1] - scores[0], weights))

@@ -7,6 +7,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar, Concatenate, ParamSpec
 
 import numpy as np
@@ -15,10 +16,19 @@ from calibrant.inputs import check_level
 from calibrant.interval import ClusterMean, LimitedMean, Moments, cluster_mean
 from calibrant.interval.mean import mean_of
 from calibrant.methods import methods
-from calibrant.predictions import DevicePredictions, Event, Predictions, StatePredictions, admit, cluster_kind
+from calibrant.predictions import (
+    DevicePredictions,
+    Event,
+    Predictions,
+    StatePredictions,
+    admit,
+    cluster_kind,
+    event_of_rows,
+    few_plain_rows,
+)
 from calibrant.problems import InputError
 from calibrant.results import Estimate
-from calibrant.results.later import NONE, Later, both_later
+from calibrant.results.later import NONE, Later, LaterFields
 from calibrant.score.passes import Quick, score_moments
 from calibrant.score.possible import limited_mean, possible_mean
 from calibrant.score.rule import Rule
@@ -168,18 +178,27 @@ class Score(Rule):
         weights
             How much each row matters, relative to the others; by default all the same.
         """
+        fill = self.quick.of_few(view) if self.quick is not None and cluster is None else None
+        if fill is not None and (rows := few_plain_rows(labels, probs, counts, weights)) is not None:
+            fill(rows[1], rows[0], scores := np.empty(len(rows[0])))
+            if math.isfinite(mean := mean_of(scores, None)):
+                name = "canonical" if view == "canonical" else "binary"
+                later = _Waiting(self, name, level, lambda: self.moments(event_of_rows(*rows), view))
+                return later.estimate(mean, len(scores))
         predictions = admit(labels, probs, counts=counts, weights=weights)
+        return self._of_predictions(predictions, view, level, cluster, predictions is not labels)
+
+    def _of_predictions(self, predictions: Predictions, view: Any, level: float, cluster: Any, lent: bool) -> Estimate:
         name = "canonical" if view == "canonical" else predictions.view(view)
         found: Moments | LimitedMean | ClusterMean
         if self.quick is not None and (cluster is None or cluster is False) and self._few_rows(predictions):
-            mean = self._mean(predictions, name)
+            mean = mean_of(self.rows(predictions, name), predictions.weights, predictions.squares)
             if math.isfinite(mean):
-                kept = predictions if predictions is labels else predictions.copied()
-                later = _both(level, lambda: self.moments(kept, view))
-                return self._estimate(mean, predictions.n, name, *later)
-        found = self.moments(predictions, view)
+                kept = predictions.copied() if lent else predictions
+                return _Waiting(self, name, level, lambda: self.moments(kept, view)).estimate(mean, predictions.n)
+        found = moments = self.moments(predictions, view)
         if type(found) is Moments and cluster is None and math.isfinite(found.mean):
-            return self._estimate(found.mean, predictions.n, name, *_both(level, lambda: found))
+            return _Waiting(self, name, level, lambda: moments).estimate(found.mean, predictions.n)
         if cluster_kind(predictions, cluster) and predictions.groups is not None and np.isfinite(found.mean):
             found = cluster_mean(self.rows(predictions, view), predictions.weights, predictions.groups)
         interval, cautions = found.interval(level)
@@ -187,26 +206,38 @@ class Score(Rule):
             rowless = isinstance(predictions, StatePredictions)
             which = "a row" if rowless else f"row {first_infinite(self.rows(predictions, view), predictions.weights)}"
             cautions = (f"infinite: {which} gives probability 0 to its label",)
-        return self._estimate(found.mean, predictions.n, name, interval, cautions)
-
-    def _estimate(self, mean: float, n: int, view: str, interval: Any, cautions: Any) -> Estimate:
-        described: Any = Later(lambda: {"view": view, "score": self.name})
-        return Estimate(f"{self.name}_score", self.title, mean, n, interval, None, described, NONE, cautions)
+        described: Any = Later(lambda: {"view": name, "score": self.name})
+        return Estimate(
+            f"{self.name}_score", self.title, found.mean, predictions.n, interval, None, described, NONE, cautions
+        )
 
     @staticmethod
     def _few_rows(predictions: Predictions) -> bool:
         """Are there so few rows that the interval takes far longer than the mean?"""
         return not isinstance(predictions, StatePredictions) and math.prod(predictions.shape) <= LATER_UP_TO
 
-    def _mean(self, predictions: Predictions, view: Any) -> float:
-        """The mean score of few rows."""
-        return mean_of(self.rows(predictions, view), predictions.weights, predictions.squares)
 
+class _Waiting(LaterFields):
+    """The fields of a mean score that wait until they are read, as they take far longer than the mean."""
 
-def _both(level: float, mean: Callable[[], Any]) -> tuple[Later, Later]:
-    """Interval and warnings of a mean, found when one of them is first read."""
-    check_level(level)
-    return both_later(lambda: mean().interval(level))
+    def __init__(self, score: Score, view: str, level: float, found: Callable[[], Moments | LimitedMean]) -> None:
+        self.score, self.view, self.level, self.found = score, view, check_level(level), found
+
+    def estimate(self, mean: float, n: int) -> Estimate:
+        return Estimate(f"{self.score.name}_score", self.score.title, mean, n, self, None, self, NONE, self)
+
+    @cached_property
+    def both(self) -> tuple[Any, tuple[str, ...]]:
+        return self.found().interval(self.level)
+
+    def interval(self) -> Any:
+        return self.both[0]
+
+    def cautions(self) -> tuple[str, ...]:
+        return self.both[1]
+
+    def settings(self) -> dict[str, Any]:
+        return {"view": self.view, "score": self.score.name}
 
 
 def passing_on(

@@ -11,7 +11,6 @@ import numpy as np
 
 from calibrant.problems import InputError
 from calibrant.results import BinTable
-from calibrant.results.later import WhenRead
 from calibrant.types import Floats
 
 LEAST = 1e-150
@@ -34,8 +33,6 @@ class BinSums:
     """weight of rows that fall into no bin"""
     squares: Floats | None = None
     """the same sums with squared weights, for variances; None where weights are numbers of rows"""
-    gaps: Floats | None = None
-    """(C, B): P − Y of n rows that count once, where the sums wait until they are read; else None"""
 
     def merge(self, other: BinSums) -> BinSums:
         """The state of both parts."""
@@ -118,9 +115,6 @@ class BinSums:
 
     def gap_over_rows(self) -> Floats:
         """(C,): Σ n_k/n · |p̄_k − ȳ_k|, of which the n_k cancel."""
-        if self.gaps is not None:
-            total_gap: Floats = np.add.reduce(np.abs(self.gaps), -1)
-            return total_gap / self.n
         sums = self.sums
         gaps = sums[..., 1] - sums[..., 3]
         total = np.add.reduce(sums[..., 0], axis=-1)
@@ -143,9 +137,6 @@ class BinSums:
     def _divisor(self) -> Floats:
         """(C, B): the weight of each bin; positive for empty ones, whose sums are 0."""
         return np.maximum(self.weight, LEAST)
-
-
-setattr(BinSums, "sums", WhenRead("sums", None))  # noqa: B010  (in the place of the field)
 
 
 def stacked(states: Sequence[BinSums], bins: Any) -> BinSums:

@@ -27,9 +27,9 @@ SURE = 1e-5
 classes is a tenth of it."""
 
 
-BITS: dict[int, tuple[Any, Any]] = {
-    4: (np.uint32, np.ones(1, np.float32).view(np.uint32)[0]),
-    8: (np.uint64, np.ones(1, np.float64).view(np.uint64)[0]),
+BITS: dict[int, tuple[Any, int]] = {
+    4: (np.dtype(np.uint32), np.ones(1, np.float32).view(np.uint32).item()),
+    8: (np.dtype(np.uint64), np.ones(1, np.float64).view(np.uint64).item()),
 }
 """By the bytes of a float: the unsigned integer of its bits, and that of 1."""
 
@@ -43,8 +43,8 @@ def all_below(labels: Array, n_classes: int) -> bool:
     dtype = labels.dtype
     unsigned = labels if dtype.kind == "u" else labels.view(UNSIGNED[dtype.itemsize])
     if len(labels) <= ONE_CHECK:
-        return bool(np.maximum.reduce(unsigned) < n_classes)
-    return all(over_blocks(len(labels), lambda rows: bool(unsigned[rows].max() < n_classes), ONE_CHECK))
+        return _largest(unsigned) < n_classes
+    return all(over_blocks(len(labels), lambda rows: _largest(unsigned[rows]) < n_classes, ONE_CHECK))
 
 
 def all_in_unit_interval(values: Array) -> bool:
@@ -61,7 +61,13 @@ def _in_unit_interval(block: Array) -> bool:
     unsigned integers. So one maximum decides.
     """
     unsigned, one = BITS[block.dtype.itemsize]
-    return bool(np.maximum.reduce(block.view(unsigned), axis=None) <= one)
+    return _largest(block.view(unsigned)) <= one
+
+
+def _largest(values: Array) -> int:
+    """The largest whole number. Of one column by its place, which takes NumPy a fifth of the time for few rows."""
+    found: int = values.item(values.argmax()) if values.ndim == 1 else int(np.maximum.reduce(values, axis=None))
+    return found
 
 
 def rows_are_distributions(values: Array) -> bool:

@@ -22,7 +22,10 @@ from calibrant.kernels.rows.blocks import added_over_blocks
 from calibrant.types import Array, Floats, Indices
 
 CHUNK = 1 << 14
-"""Rows a NumPy pass handles at a time: its temporary arrays stay in cache, and need no memory from the system."""
+"""Rows a NumPy pass handles at a time, a power of two: its temporary arrays stay in cache, and need no memory from the system."""
+
+SEARCHED = 128
+"""Probabilities up to which a search of each takes less time than the calls of a guess."""
 
 FEW_BINS = 64
 """Bins up to which guarded thresholds are kept for the next call."""
@@ -34,6 +37,8 @@ rows then do not wait for each other."""
 UP = 1 + 2.0**-20
 """Factor that makes p·B·UP land in the right bin or the one above, never below, in
 float32 and float64 (B < 2^16)."""
+
+WIDE, PLACE = np.dtype(np.float64), np.dtype(np.intp)
 
 ONE = np.ones(1)
 """The weight of every row where there are none: kernels read it with `step` 0."""
@@ -54,13 +59,14 @@ def grid_sums(probs: Array, outcomes: Array, weights: Array | None, thresholds: 
 
         return _in_order(len(probs), some, n_bins)
     padded, scale = _kept_guarded(thresholds)
+    if counted and not many:
+        return _counted_sums(probs, outcomes, padded, scale, many)[:n_bins]
 
     def part(rows: slice) -> Floats:
-        # the lane of few rows adds them in the order in which NumPy does, so that the answer is the same
-        n_lanes = LANES if many else 1
         if counted:
-            return _counted_sums(probs[rows], outcomes[rows], padded, scale, n_lanes)[:n_bins]
-        lanes = np.zeros((n_lanes, len(padded), 4))
+            return _counted_sums(probs[rows], outcomes[rows], padded, scale, many)[:n_bins]
+        # the lane of few rows adds them in the order in which NumPy does, so that the answer is the same
+        lanes = np.zeros((LANES if many else 1, len(padded), 4))
         fused_pass(probs[rows], outcomes[rows], *weights_in(rows, weights), padded, scale, lanes)
         return np.asarray(lanes.sum(axis=0) if many else lanes[0])[:n_bins]
 
@@ -77,8 +83,9 @@ def grid_gaps(probs: Array, outcomes: Array, thresholds: Array) -> Floats:
         sums = np.zeros(len(padded))
         gap_pass(probs, outcomes, padded, scale, sums)
         return sums[: len(thresholds) - 1]
-    apart = np.subtract(probs, outcomes, dtype=np.float64)
-    gaps: Floats = np.bincount(grid_index(probs, thresholds), apart, len(thresholds) - 1).astype(np.float64, copy=False)
+    apart = outcomes.astype(WIDE)  # faster than two types in one pass
+    np.subtract(probs, apart, apart)
+    gaps: Any = np.bincount(grid_index(probs, thresholds), apart, len(thresholds) - 1)
     return gaps
 
 
@@ -92,26 +99,41 @@ def _in_order(n: int, part: Callable[[slice], Floats], n_bins: int) -> Floats:
     return sums
 
 
-def _counted_sums(probs: Array, outcomes: Array, padded: Array, scale: Any, n_lanes: int) -> Floats:
-    """The sums of rows that count once, with plain outcomes."""
-    counts, lanes = np.zeros(2 * n_lanes * len(padded), np.int64), np.zeros(4 * n_lanes * len(padded))
-    counted_pass(probs, outcomes, padded, scale, n_lanes - 1, counts, lanes)
-    np.add(counts[::2], counts[1::2], lanes[::4])
-    lanes[3::4] = counts[1::2]
-    found: Floats = lanes.reshape(n_lanes, -1, 4)
+def _counted_sums(probs: Array, outcomes: Array, padded: Array, scale: Any, many: bool) -> Floats:
+    """The sums of rows that count once, with plain outcomes.
+
+    Each chunk of few rows has a lane of its own: they are added in the order in which NumPy adds them.
+    """
+    n_lanes, last, shift = (
+        (LANES, LANES - 1, 63) if many else ((len(probs) - 1) // CHUNK + 1, 0, CHUNK.bit_length() - 1)
+    )
+    cells = n_lanes * len(padded)
+    counts, sums, found = np.zeros((cells, 2), np.int64), np.zeros((cells, 2)), np.empty((n_lanes, len(padded), 4))
+    counted_pass(probs, outcomes, padded, scale, last, shift, counts.reshape(-1), sums.reshape(-1))
+    lanes = found.reshape(cells, 4)
+    lanes[:, 1:3], lanes[:, 3] = sums, counts[:, 1]
+    np.add(counts[:, 0], counts[:, 1], lanes[:, 0])
     return found[0] if n_lanes == 1 else found.sum(axis=0)
 
 
 def grid_index(probs: Array, thresholds: Array) -> Indices:
     """Bin of each probability.
 
-    A guess by multiplication that is never too low, then one comparison with the
-    threshold.
+    Of few by search; else a guess by multiplication that is never too low, then one
+    comparison with the threshold.
     """
-    scale = probs.dtype.type((len(thresholds) - 1) * UP)
-    guess: Indices = (probs * scale).astype(np.intp)
-    guess -= probs <= thresholds.take(guess)
+    if probs.size <= SEARCHED:
+        return thresholds[1:].searchsorted(probs)
+    guess: Indices = (probs * _scale(len(thresholds) - 1, probs.dtype)).astype(PLACE)
+    too_high = probs <= thresholds.take(guess)
+    if too_high.item(too_high.argmax()):  # is there any? Seldom, and this takes least time
+        guess -= too_high
     return guess
+
+
+@lru_cache(maxsize=64)
+def _scale(n_bins: int, dtype: Any) -> Array:
+    return np.array(n_bins * UP, dtype)  # multiplies in less time than a scalar
 
 
 def rounded_down(edges: Floats, dtype: Any) -> Array:
@@ -200,18 +222,20 @@ def fused_pass(probs: Any, outcomes: Any, weights: Any, step: int, thresholds: A
 
 
 @compiled
-def counted_pass(probs: Any, outcomes: Any, thresholds: Any, scale: Any, last: int, counts: Any, sums: Any) -> None:
+def counted_pass(
+    probs: Any, outcomes: Any, thresholds: Any, scale: Any, last: int, shift: int, counts: Any, sums: Any
+) -> None:
     """The same for rows that count once, with plain outcomes: n − Y and Y are counted, P and Q are summed.
 
-    `last` is the last of the lanes, one after the other in flat arrays: these are faster to reach.
+    Two numbers per bin, in flat arrays, which are faster to reach. Row i is of lane (i & last) + (i >> shift).
     """
     for i in range(np.uintp(len(probs))):
         p = np.float64(probs[i])
-        lane = np.uintp(np.uintp(i) & np.uintp(last)) * np.uintp(len(thresholds))
-        b = np.uintp(lane + guarded_bin(probs[i], thresholds, scale))
-        counts[np.uintp(2) * b + np.uintp(outcomes[i] & np.uint8(1))] += 1
-        sums[np.uintp(4) * b + np.uintp(1)] += p
-        sums[np.uintp(4) * b + np.uintp(2)] += p * p
+        lane = np.uintp((np.uintp(i) & np.uintp(last)) + (np.uintp(i) >> np.uintp(shift))) * np.uintp(len(thresholds))
+        b = np.uintp(np.uintp(2) * np.uintp(lane + guarded_bin(probs[i], thresholds, scale)))
+        y, q = np.uintp(b + np.uintp(outcomes[i] & np.uint8(1))), np.uintp(b + np.uintp(1))
+        n_y, p_b, q_b = counts[y] + 1, sums[b] + p, sums[q] + p * p
+        counts[y], sums[b], sums[q] = n_y, p_b, q_b
 
 
 @compiled
