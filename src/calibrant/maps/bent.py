@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from calibrant.arrays import read_only
 from calibrant.kernels.fit.knot_paths import Bent as Line
 from calibrant.kernels.logits import inside, log_odds, row_sums, sigmoid, two_columns
 from calibrant.maps.binary import BentLineMap
@@ -14,7 +15,7 @@ from calibrant.maps.folds import Folds, refuse_bound
 from calibrant.maps.gaussian_process import Belief, believed, table_of
 from calibrant.maps.order_preserving import class_shares
 from calibrant.predictions import Mass, Predictions
-from calibrant.predictions.plain import bare_event
+from calibrant.predictions.plain import event_of_rows
 from calibrant.problems import InputError
 from calibrant.results.constraints import Like
 from calibrant.types import Array, Floats
@@ -109,7 +110,7 @@ def _event(base: CalibrationMap, predictions: Predictions) -> Predictions:
     if predictions.soft:
         event = Predictions(shares, q.ravel(), soft=True)
     else:
-        event = bare_event(shares.astype(np.uint8), q.ravel())
+        event = event_of_rows(read_only(shares.astype(np.uint8)), read_only(q.ravel()))
     if predictions.mass is not None:
         k, mass = q.shape[1], predictions.mass
         squares = None if mass.squares is None else np.repeat(mass.squares, k)
