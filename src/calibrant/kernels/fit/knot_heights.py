@@ -21,6 +21,9 @@ from calibrant.types import Floats
 ENOUGH = 1e-7
 """A step that changes the loss by less, in nats of all rows, is the last."""
 
+NOTHING = 1e-12
+"""A step that gains less along the slope, where the loss is steepest, is not worth a look at the loss there."""
+
 LEAST_SLOPE = 1e-6
 """Of a function that must rise."""
 
@@ -250,6 +253,11 @@ def descend(
             if gained < ENOUGH or step == steps:
                 break
             newton_target(system, t, h, family.ends, ridge, right, work, rise, target)
+            slope = 0.0
+            for j in range(m):
+                slope += system[0, j] * (h[j] - target[j])
+            if slope < NOTHING:
+                break
         elif loss - best < ENOUGH:
             break
         else:
@@ -259,7 +267,7 @@ def descend(
     return best
 
 
-def fit_heights(
+def fit_each(
     x: Floats,
     w: Floats,
     s: Floats,
@@ -269,13 +277,28 @@ def fit_heights(
     ridge: float,
     steps: int,
     fast: bool = True,
-) -> tuple[Floats, float]:
-    """Heights at the knots `t` with the smallest loss, and that loss.
+    enough: float = -np.inf,
+) -> tuple[Floats, Floats]:
+    """Heights at each row of knots `t` with the smallest loss, and these losses.
 
     Heights stay within what the family allows. With no steps and no ridge it
-    is the loss of `start` on these cells. `fast` compiles the loops.
+    is the loss of `start` on these cells. `fast` compiles the loops. After a loss below `enough`
+    no other is searched: those are infinite.
     """
-    m, h = len(t), np.array(start, dtype=np.float64)
-    rise = None if family.rising is None else np.zeros((m + 5, m + 2))
-    arrays = np.zeros(m, np.int64), np.empty(len(x)), np.zeros((7, m)), rise
-    return h, float((descend if fast else descend.plain)(x, w, s, t, h, family, ridge, steps, *arrays))
+    (n, m), h = t.shape, np.array(start, dtype=np.float64)
+    rise, losses = None if family.rising is None else np.zeros((m + 5, m + 2)), np.full(n, np.inf)
+    how = family, ridge, steps, np.zeros(m, np.int64), np.empty(len(x)), np.zeros((7, m)), rise
+    run = descend if fast else descend.plain
+    for i in range(n):
+        losses[i] = run(x, w, s, t[i], h[i], *how)
+        if losses[i] < enough:
+            break
+    return h, losses
+
+
+def fit_heights(
+    x: Floats, w: Floats, s: Floats, t: Floats, start: Floats, family: Family, ridge: float, steps: int, fast: bool = True
+) -> tuple[Floats, float]:
+    """The same for one row of knots."""
+    h, losses = fit_each(x, w, s, t[None], start[None], family, ridge, steps, fast)
+    return h[0], float(losses[0])
