@@ -297,7 +297,15 @@ def fit_each(
 
 
 def fit_heights(
-    x: Floats, w: Floats, s: Floats, t: Floats, start: Floats, family: Family, ridge: float, steps: int, fast: bool = True
+    x: Floats,
+    w: Floats,
+    s: Floats,
+    t: Floats,
+    start: Floats,
+    family: Family,
+    ridge: float,
+    steps: int,
+    fast: bool = True,
 ) -> tuple[Floats, float]:
     """The same for one row of knots."""
     h, losses = fit_each(x, w, s, t[None], start[None], family, ridge, steps, fast)
