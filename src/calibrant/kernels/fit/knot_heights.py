@@ -22,7 +22,7 @@ ENOUGH = 1e-7
 """A step that changes the loss by less, in nats of all rows, is the last."""
 
 NOTHING = 1e-12
-"""A step that gains less along the slope, where the loss is steepest, is not worth a look at the loss there."""
+"""A step along which the slope promises less than this is taken without a look at the loss there."""
 
 LEAST_SLOPE = 1e-6
 """Of a function that must rise."""
@@ -256,7 +256,9 @@ def descend(
             slope = 0.0
             for j in range(m):
                 slope += system[0, j] * (h[j] - target[j])
-            if slope < NOTHING:
+            if abs(slope) < NOTHING:
+                for j in range(m):
+                    h[j] = target[j]
                 break
         elif loss - best < ENOUGH:
             break

@@ -63,8 +63,9 @@ def added_over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_R
     return reduce(add, over_blocks(n, part, block))
 
 
-RUNS = 2
-"""Runs of blocks for each core: threads that change often spend their time on handing over the interpreter's lock."""
+RUNS, LONGEST_RUN = 2, 8
+"""Runs of blocks for each core, and blocks of one: a thread that takes single blocks spends its time on being woken, and
+the last of few long ones is waited for."""
 
 
 def row_by_row(function: Callable[[Array], Array], values: Array, block: int) -> Array:
@@ -80,6 +81,6 @@ def row_by_row(function: Callable[[Array], Array], values: Array, block: int) ->
         for start in range((run.start + 1) * block, (run.stop + 1) * block, block):
             found[start : start + block] = function(values[start : start + block])
 
-    for _ in over_blocks(n_blocks, part, -(-n_blocks // (RUNS * n_cores()))):
+    for _ in over_blocks(n_blocks, part, min(-(-n_blocks // (RUNS * n_cores())), LONGEST_RUN)):
         pass
     return found
