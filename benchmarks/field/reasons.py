@@ -15,8 +15,7 @@ TAILS = (
 )
 NEWTON = "Newton's method to the optimum in double precision, each step several passes over the rows; the other's optimiser stops earlier"
 ORDER = (
-    "looks in every row for classes that rounding has tied, so that their order is kept: by sorting it, or, of up to 12 classes, "
-    "by comparing them two by two; a plain softmax does not"
+    "sorts every row once to find classes that rounding has tied, so that their order is kept; a plain softmax does not"
 )
 RANGE = "one search per row as in the other package, after a check that all probabilities lie between 0 and 1"
 DOUBLE = "computes in double precision, the other in the single precision of the logits"
