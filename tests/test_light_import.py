@@ -41,6 +41,13 @@ def test_few_rows_of_a_file_are_diagnosed_without_pandas_and_without_a_compiler(
     assert not {"pandas", "numba", "matplotlib"} & set(loaded_after(command))
 
 
+def test_numbers_are_read_from_a_file_without_the_functions_of_arrow(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("label,prob\n0,0.2\n1,0.7\n")
+    script = f"import sys; from calibrant import files; files.read({str(path)!r}); assert 'pyarrow.compute' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
 def test_star_import_gives_the_public_names():
     script = "from calibrant import *; import calibrant; assert set(calibrant.__all__) <= set(dir())"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

@@ -53,4 +53,12 @@ def test_blocks_within_blocks_do_not_wait_for_each_other():
 @pytest.mark.parametrize("block", [1, 3, 10, 11])
 def test_row_by_row_gives_every_row_once(block):
     rows = np.arange(30.0).reshape(10, 3)
-    assert np.array_equal(blocks.row_by_row(lambda some: some * 2, rows, block), rows * 2)
+    seen = []
+
+    def twice(some):
+        seen.append(len(some))
+        return some * 2
+
+    assert np.array_equal(blocks.row_by_row(twice, rows, block), rows * 2)
+    assert sum(seen) == 10
+    assert max(seen) <= block

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies as some
-from calibrant.kernels.rows.keep_order import keep_order
+from calibrant.kernels.rows import keep_order as kernel
+from calibrant.kernels.rows.keep_order import keep_order, ranked_as, rows_with_ties
 
 
 def naive(values, model):
@@ -40,3 +41,25 @@ def test_it_is_the_naive_walk(dtype, data):
 def test_what_is_in_order_is_not_touched():
     values = np.array([[3.0, 2.0, 2.0, -1.0]])
     assert keep_order(values, np.array([[9, 5, 5, 0]])) is values
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, kernel.FEW_CLASSES, kernel.FEW_CLASSES + 1, 40])
+@pytest.mark.parametrize("dtype", some.DTYPES)
+@pytest.mark.parametrize("n", [1, 7, kernel.FROM_ROWS])
+def test_rows_with_ties_are_those_with_fewer_numbers_than_classes(rng, n, k, dtype):
+    values = rng.integers(1, 3 * k * k, size=(n, k)).astype(dtype)
+    expected = [i for i, row in enumerate(values) if len(set(row.tolist())) < k]
+    assert rows_with_ties(values).tolist() == expected
+    assert rows_with_ties(np.asfortranarray(values)).tolist() == expected
+
+
+@pytest.mark.parametrize("k", [3, 30])
+@pytest.mark.parametrize("dtype", some.DTYPES)
+def test_classes_that_rounding_has_tied_get_their_order_back_and_no_other_row_changes(rng, k, dtype):
+    model = rng.integers(0, 10 * k, size=(1000, k)).astype(dtype)
+    rounded = 1 + np.floor(model / 2)  # ties neighbours, swaps none
+    found = ranked_as(rounded.copy(), model)
+    for row, like, before in zip(found, model, rounded, strict=True):
+        assert np.array_equal(np.sign(row[:, None] - row), np.sign(like[:, None] - like))
+        order = np.argsort(-like, kind="stable")
+        assert np.array_equal(row[order], naive(before[order][None], like[order][None])[0])

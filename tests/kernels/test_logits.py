@@ -63,7 +63,8 @@ def test_an_event_becomes_two_columns():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_column_by_column_are_those_of_numpy(rng, k, dtype):
     x = rng.normal(size=(20, k)).astype(dtype)
-    assert np.array_equal(kernel.row_maxima(x), x.max(axis=1, keepdims=True))
+    for each in (x, np.asfortranarray(x), x[:0]):
+        assert np.array_equal(kernel.row_maxima(each), each.max(axis=1, keepdims=True))
     close = {"rtol": 0, "atol": 100 * np.finfo(dtype).eps}
     np.testing.assert_allclose(kernel.row_sums(x), x.sum(axis=1, keepdims=True), **close)
     assert kernel.row_sums(x).dtype == dtype
@@ -75,3 +76,10 @@ def test_rows_column_by_column_are_those_of_numpy(rng, k, dtype):
 
 def test_rows_without_columns_add_up_to_0():
     assert kernel.row_sums(np.empty((3, 0))).tolist() == [[0.0]] * 3
+
+
+@pytest.mark.parametrize("dtype", some.DTYPES)
+def test_what_was_rounded_to_0_is_the_least_normal_number(dtype):
+    tiny = np.finfo(dtype).tiny
+    assert kernel.above_zero(np.array([[0, tiny / 2, tiny, 0.5]], dtype=dtype)).tolist() == [[tiny, tiny, tiny, 0.5]]
+    assert kernel.above_zero(np.array([[0.5, 0.5]], dtype=dtype)).tolist() == [[0.5, 0.5]]

@@ -22,7 +22,8 @@ def to_numpy(column: Any, name: str, per_row: int = 1) -> Array:
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if isinstance(array.type, pa.BaseExtensionType):
         array = array.storage
-    array = array.cast(_plain_type(array.type))
+    if (plain := _plain_type(array.type)) != array.type:  # a cast imports pyarrow.compute
+        array = array.cast(plain)
     _check_filled(array, name, per_row)
     if pa.types.is_list(array.type) or pa.types.is_large_list(array.type) or pa.types.is_fixed_size_list(array.type):
         return _rows_of_lists(array, name)
@@ -70,14 +71,13 @@ def _plain_type(found: Any) -> Any:
 
 def _check_filled(array: Any, name: str, per_row: int) -> None:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
-    blank = None
-    if array.null_count:
-        blank = _values(pc.is_null(array))
-    elif array.type == pa.large_string():
-        blank = _values(pc.binary_length(array)) == 0  # a missing value in CSV
-    if blank is not None and blank.any():
+    if not array.null_count and array.type != pa.large_string():
+        return
+    import pyarrow.compute as pc  # takes long to import, and numbers do not need it
+
+    blank = _values(pc.is_null(array)) if array.null_count else _values(pc.binary_length(array)) == 0  # missing in CSV
+    if blank.any():
         found, advice = f"row {np.argmax(blank) // per_row} is empty", "Fill them, or pass missing='drop'"
         raise InputError(f"column {name!r}", "must not hold missing values", found, advice)
 

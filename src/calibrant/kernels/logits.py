@@ -38,11 +38,19 @@ FEW_COLUMNS = 32
 def row_maxima(values: Array) -> Array:
     """The largest number of each row, `(n, 1)`."""
     if values.shape[1] > FEW_COLUMNS:
-        most: Array = values.max(axis=1, keepdims=True)
-        return most
-    most = values[:, 0].copy()
+        return _longer_row_maxima(values)
+    most: Array = values[:, 0].copy()
     for column in values.T[1:]:
         np.maximum(most, column, out=most)
+    return most[:, None]
+
+
+def _longer_row_maxima(values: Array) -> Array:
+    """Rows behind each other are stretches of one, which NumPy begins sooner."""
+    if not (values.flags.c_contiguous and len(values)):
+        return np.asarray(values.max(axis=1, keepdims=True))
+    n, k = values.shape
+    most: Array = np.maximum.reduceat(values.ravel(), np.arange(0, n * k, k))
     return most[:, None]
 
 
@@ -158,3 +166,9 @@ def inside(probs: Array, dtype: Any = None) -> Array:
     info = np.finfo(dtype or probs.dtype)
     narrow = probs.astype(info.dtype, copy=False)
     return clipped(narrow, info.tiny, 1 - info.epsneg) if probs.ndim == 1 else np.maximum(narrow, info.tiny)
+
+
+def above_zero(probs: Array) -> Array:
+    """Rows of probabilities in which, in place, what was rounded to 0 is the least normal number."""
+    tiny = np.finfo(probs.dtype).tiny
+    return np.maximum(probs, tiny, out=probs) if probs.size and probs.min() < tiny else probs

@@ -35,5 +35,5 @@ class RowByRow:
         """Block by block: rows stay in a core's cache from one step to the next, and the cores share the blocks."""
         block = len(predictions)
         if predictions.size > BLOCK and not self.own_blocks:
-            block = max(1, BLOCK // (predictions.size // block))
+            block = max(1, BLOCK * 8 // predictions[0].nbytes)
         return row_by_row(lambda rows: self.recalibrated(rows, are_logits), predictions, block)

@@ -159,7 +159,7 @@ def structured_ridge(k: int, total: float, diagonal: bool) -> tuple[Linear, Line
 
 def mixed_logs(base: TemperatureMap, mix: float, predictions: Array, are_logits: bool) -> Floats:
     """ln q, `(n, K)`, of the tempered predictions mixed with a uniform guess."""
-    tempered = base.tempered(predictions.astype(np.float64), are_logits)
+    tempered = base.rounded(predictions.astype(np.float64), are_logits)
     columns = two_columns(tempered) if tempered.ndim == 1 else tempered
     return np.log((1 - mix) * columns + mix / columns.shape[1])
 

@@ -15,6 +15,7 @@ from calibrant.kernels.fit import inverse_temperature as kernel
 from calibrant.kernels.fit.device_temperature import label_gaps_on, predicted_gaps_on, slopes_on
 from calibrant.kernels.fit.newton import fit_mixture
 from calibrant.kernels.logits import (
+    above_zero,
     class_log_odds,
     inside,
     probabilities,
@@ -221,18 +222,18 @@ class TemperatureMap(CalibrationMap):
 
     def recalibrated(self, predictions: Array, are_logits: bool) -> Array:
         """softmax(z/T), or p^(1/T), normalised."""
-        new = self.tempered(predictions, are_logits)
-        return new if predictions.ndim == 1 else ranked_as(new, predictions)
+        new = self.rounded(predictions, are_logits)
+        return ranked_as(new, predictions) if predictions.ndim == 2 else new
 
-    def tempered(self, predictions: Array, are_logits: bool) -> Array:
-        """The same, except that rounding may tie classes."""
+    def rounded(self, predictions: Array, are_logits: bool) -> Array:
+        """The same, in which rounding may have tied classes of a row."""
         z = predictions if are_logits else log_columns(predictions, self.zero)
         if predictions.ndim == 1:
             return inside(probabilities(self.new_logits(z if are_logits else z[:, 1] - z[:, 0])))
         new = self._divided(z)  # the largest of each row is 0
         np.exp(new, new)
         new /= row_sums(new)
-        return np.maximum(new, np.finfo(new.dtype).tiny, out=new)
+        return above_zero(new)
 
 
 def temperature_cautions(found: kernel.Found, bounds: tuple[float, float]) -> tuple[str, ...]:
@@ -361,7 +362,7 @@ class EnsembleMap(CalibrationMap):
         wide = predictions.astype(np.float64)
         p = probabilities(wide) if are_logits else wide
         first, second, third = self.weights
-        mixed = first * self.base.recalibrated(wide, are_logits) + second * p + third / len(self.classes)
+        mixed = first * self.base.rounded(wide, are_logits) + second * p + third / len(self.classes)
         found = inside(mixed, predictions.dtype)
         return ranked_as(found, predictions) if predictions.ndim == 2 and self.keeps_ranking else found
 

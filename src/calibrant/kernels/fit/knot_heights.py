@@ -21,6 +21,9 @@ from calibrant.types import Floats, Indices
 ENOUGH = 1e-7
 """A step that changes the loss by less, in nats of all rows, is the last."""
 
+NOTHING = 1e-12
+"""A step along which the slope promises less than this is taken without a look at the loss there."""
+
 LEAST_SLOPE = 1e-6
 """Of a function that must rise."""
 
@@ -302,6 +305,13 @@ def descend(
             if gained < ENOUGH or step == steps:
                 break
             newton_target(system, t, h, family.ends, ridge, right, work, rise, target)
+            slope = 0.0
+            for j in range(m):
+                slope += system[0, j] * (h[j] - target[j])
+            if abs(slope) < NOTHING:
+                for j in range(m):
+                    h[j] = target[j]
+                break
         elif loss - best < ENOUGH:
             break
         else:
@@ -309,6 +319,35 @@ def descend(
         for j in range(m):
             trial[j] = h[j] + size * (target[j] - h[j])
     return best
+
+
+def fit_each(
+    x: Floats,
+    w: Floats,
+    s: Floats,
+    t: Floats,
+    start: Floats,
+    family: Family,
+    ridge: float,
+    steps: int,
+    fast: bool = True,
+    enough: float = -np.inf,
+) -> tuple[Floats, Floats]:
+    """Heights at each row of knots `t` with the smallest loss, and these losses.
+
+    Heights stay within what the family allows. With no steps and no ridge it
+    is the loss of `start` on these cells. `fast` compiles the loops. After a loss below `enough`
+    no other is searched: those are infinite.
+    """
+    (n, m), h = t.shape, np.array(start, dtype=np.float64)
+    rise, losses = None if family.rising is None else np.zeros((m + 5, m + 2)), np.full(n, np.inf)
+    how = family, ridge, steps, np.zeros(m, np.int64), np.empty(len(x)), np.zeros((7, m)), rise
+    run = descend if fast else descend.looped
+    for i in range(n):
+        losses[i] = run(x, w, s, t[i], h[i], *how)
+        if losses[i] < enough:
+            break
+    return h, losses
 
 
 def fit_heights(
@@ -322,12 +361,6 @@ def fit_heights(
     steps: int,
     fast: bool = True,
 ) -> tuple[Floats, float]:
-    """Heights at the knots `t` with the smallest loss, and that loss.
-
-    Heights stay within what the family allows. With no steps and no ridge it
-    is the loss of `start` on these cells. `fast` compiles the loops.
-    """
-    m, h = len(t), np.array(start, dtype=np.float64)
-    rise = None if family.rising is None else np.zeros((m + 5, m + 2))
-    arrays = np.zeros(m, np.int64), np.empty(len(x)), np.zeros((7, m)), rise
-    return h, float((descend if fast else descend.looped)(x, w, s, t, h, family, ridge, steps, *arrays))
+    """The same for one row of knots."""
+    h, losses = fit_each(x, w, s, t[None], start[None], family, ridge, steps, fast)
+    return h[0], float(losses[0])

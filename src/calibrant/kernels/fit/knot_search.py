@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from calibrant.kernels.compiled import worth_compiling
-from calibrant.kernels.fit.knot_heights import Family, fit_heights
+from calibrant.kernels.fit.knot_heights import Family, fit_each
 from calibrant.kernels.fit.knot_paths import CELLS, MOST_STEPS, NEAR, Bent, Cells, cells_of, path
 from calibrant.kernels.logits import log_odds
-from calibrant.types import Floats, Indices
+from calibrant.types import Floats
 
 LEAST_RIDGE = 1e-6
 """In rows: heights that no row decides stay near the identity, all others are those of the
@@ -34,8 +34,8 @@ BEAM = 10
 STARTS = 4
 """Sets that are grown at once, and sets from which knots are moved."""
 
-STEPS = tuple(2.0**-k for k in range(1, 10))
-"""Shares of the way to the next knot by which a knot is moved."""
+SHARES, SIDES = np.repeat(2.0 ** -np.arange(1, 10), 2), np.tile([-1, 1], 9)
+"""A knot is moved by shares of the way to the next knot, on either side."""
 
 MOST_PASSES = 20
 WORTH = 1e-6
@@ -64,13 +64,21 @@ class Rows(NamedTuple):
     hits: Floats
     family: Family
 
-    def fitted(self, t: Floats, start: Bent) -> Found:
-        """Knots with their best heights, from those of another line."""
+    def each(self, t: Floats, start: Bent, enough: float = -np.inf) -> tuple[Floats, Floats]:
+        """The best heights of each row of knots, from those of another line, and their losses up to the first below `enough`."""
         # rising heights are found by many sweeps, however few the rows
         fast = self.family.rising or worth_compiling(len(self.x), COMPILE_FROM)
         heights, how = np.clip(start.at(t), *self.family.ends), (self.family, LEAST_RIDGE, MOST_STEPS, bool(fast))
-        h, loss = fit_heights(self.x, self.weight, self.hits, t, heights, *how)
-        return Found(loss, t, h)
+        return fit_each(self.x, self.weight, self.hits, t, heights, *how, enough)
+
+    def fitted(self, t: Floats, start: Bent) -> Found:
+        """Knots with their best heights."""
+        return self.best(t[None], start, 1)[0]
+
+    def best(self, t: Floats, start: Bent, most: int) -> list[Found]:
+        """The rows of knots with the smallest losses."""
+        h, losses = self.each(t, start)
+        return [Found(float(losses[i]), t[i], h[i]) for i in np.argsort(losses, kind="stable")[:most]]
 
 
 def best_line(x: Floats, y: Floats, w: Floats, family: Family, n_pieces: int) -> Bent:
@@ -127,21 +135,20 @@ def _on_grid(rows: Rows, grid: Floats, straight: Found, n_inner: int) -> list[Fo
         size -= 1
     best = _best(rows, grid, list(combinations(range(len(grid)), size)), straight)
     for _ in range(size, n_inner):
-        grown = {tuple(sorted({*at, k})) for at, _ in best for k in range(len(grid)) if k not in at}
+        known = [set(np.searchsorted(grid, found.t[1:-1]).tolist()) for found in best]
+        grown = {tuple(sorted(at | {k})) for at in known for k in range(len(grid)) if k not in at}
         best = _best(rows, grid, sorted(grown), straight)
-    return [found for _, found in best[:STARTS]]
+    return best[:STARTS]
 
 
-def _best(
-    rows: Rows, grid: Floats, sets: list[tuple[int, ...]], straight: Found
-) -> list[tuple[tuple[int, ...], Found]]:
+def _best(rows: Rows, grid: Floats, sets: list[tuple[int, ...]], straight: Found) -> list[Found]:
     """Sets of places with the smallest losses."""
-    tried = [(at, rows.fitted(_with(straight.t, grid[list(at)]), _line(straight))) for at in sets]
-    return sorted(tried, key=lambda each: each[1].loss)[:BEAM]
+    return rows.best(_with(straight.t, grid[np.array(sets)]), _line(straight), BEAM)
 
 
 def _with(t: Floats, more: Floats) -> Floats:
-    return np.sort(np.concatenate([t, more]))
+    """Rows of knots: those of `t` and a row of `more`."""
+    return np.sort(np.concatenate([np.broadcast_to(t, (len(more), len(t))), more], axis=1), axis=1)
 
 
 def _moved(rows: Rows, found: Found, places: Floats | None = None) -> Found:
@@ -159,12 +166,18 @@ def _moved(rows: Rows, found: Found, places: Floats | None = None) -> Found:
 
 def _stepped(rows: Rows, found: Found, q: int) -> Found:
     """One knot moved towards its neighbours by ever smaller steps."""
-    for step in STEPS:
-        for side in (q - 1, q + 1):
-            t = found.t.copy()
-            t[q] += step * (t[side] - t[q])
-            if min(t[q] - t[q - 1], t[q + 1] - t[q]) > NEAR:
-                found = _better(found, rows.fitted(t, _line(found)))
+    left = np.arange(len(SHARES))
+    while len(left):
+        t = np.repeat(found.t[None], len(left), axis=0)
+        t[:, q] += SHARES[left] * (found.t[q + SIDES[left]] - found.t[q])
+        free = np.flatnonzero(np.minimum(t[:, q] - t[:, q - 1], t[:, q + 1] - t[:, q]) > NEAR)
+        enough = found.loss - WORTH
+        h, losses = rows.each(t[free], _line(found), enough)
+        better = np.flatnonzero(losses < enough)
+        if not len(better):
+            break
+        i = better[0]
+        found, left = Found(float(losses[i]), t[free[i]], h[i]), left[free[i] + 1 :]
     return found
 
 
@@ -172,11 +185,7 @@ def _placed(rows: Rows, found: Found, places: Floats) -> Found:
     """Each knot taken away and put where, of all places, the loss is then smallest."""
     for q in range(1, len(found.t) - 1):
         rest = np.delete(found.t, q)
-        free: Indices = np.flatnonzero(np.abs(places[:, None] - rest).min(axis=1) > NEAR)
-        trials = [rows.fitted(_with(rest, places[k : k + 1]), _line(found)) for k in free]
-        found = _better(found, min(trials, key=_loss)) if trials else found
+        free = places[np.abs(places[:, None] - rest).min(axis=1) > NEAR]
+        trials = rows.best(_with(rest, free[:, None]), _line(found), 1)
+        found = trials[0] if trials and trials[0].loss < found.loss - WORTH else found
     return found
-
-
-def _better(found: Found, trial: Found) -> Found:
-    return trial if trial.loss < found.loss - WORTH else found

@@ -63,17 +63,24 @@ def added_over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_R
     return reduce(add, over_blocks(n, part, block))
 
 
+RUNS, LONGEST_RUN = 2, 8
+"""Runs of blocks for each core, and blocks of one: a thread that takes single blocks spends its time on being woken, and
+the last of few long ones is waited for."""
+
+
 def row_by_row(function: Callable[[Array], Array], values: Array, block: int) -> Array:
     """function(values), of which each row depends on that row of `values` alone, in blocks of rows."""
     if len(values) <= block:
         return function(values)
     first = function(values[:block])
-    found, rest = np.empty(values.shape, first.dtype), values[block:]
+    found = np.empty(values.shape, first.dtype)
     found[:block] = first
+    n_blocks = -(-len(values) // block) - 1
 
-    def part(rows: slice) -> None:
-        found[block:][rows] = function(rest[rows])
+    def part(run: slice) -> None:
+        for start in range((run.start + 1) * block, (run.stop + 1) * block, block):
+            found[start : start + block] = function(values[start : start + block])
 
-    for _ in over_blocks(len(rest), part, block):
+    for _ in over_blocks(n_blocks, part, min(-(-n_blocks // (RUNS * n_cores())), LONGEST_RUN)):
         pass
     return found

@@ -31,28 +31,40 @@ def keep_order(values: Array, model: Array) -> Array:
 
 
 def ranked_as(values: Array, model: Array) -> Array:
-    """`values`, in which rounding may have tied classes of a row, with the order of `model`.
-
-    Rows without new ties as they are.
+    """`values`, in which rounding may have tied classes of a row; in place they get the order of `model`.
 
     In no row may a class have overtaken another.
     """
-    out = values
     for rows in row_blocks(*values.shape):
-        at = _tied(_bits(values[rows])) + rows.start  # where the model has ties, so have the values
-        if len(at):
-            at = at[_ties(values[at]) != _ties(model[at])]
-        if not len(at):
-            continue
-        out = values.copy() if out is values else out
+        _ranked(values[rows], model[rows])
+    return values
+
+
+def _ranked(values: Array, model: Array) -> None:
+    at = rows_with_ties(values)  # where the model has ties, so have the values
+    if len(at):
+        at = at[_ties(values[at]) != _ties(model[at])]
+    if len(at):
         order = np.argsort(-model[at], axis=1, kind="stable")
-        ordered = keep_order(
-            np.take_along_axis(values[at], order, axis=1), np.take_along_axis(model[at], order, axis=1)
-        )
-        back = np.empty_like(ordered)
-        np.put_along_axis(back, order, ordered, axis=1)
-        out[at] = back
-    return out
+        kept = keep_order(*(np.take_along_axis(each[at], order, axis=1) for each in (values, model)))
+        values[at[:, None], order] = kept
+
+
+FEW_CLASSES, FROM_ROWS = 12, 500
+"""So few classes, of so many rows at least, are compared two by two: sorting begins anew with every row."""
+
+
+def rows_with_ties(values: Array) -> Indices:
+    """The rows of positive numbers in which some are equal."""
+    n, k = values.shape
+    if k <= FEW_CLASSES and n >= FROM_ROWS:
+        columns, tied = np.ascontiguousarray(values.T), np.zeros(n, dtype=bool)
+        for apart in range(1, k):
+            tied |= (columns[apart:] == columns[:-apart]).any(axis=0)
+        return np.flatnonzero(tied)
+    ordered = np.sort(_bits(values), axis=1).ravel()
+    at = np.flatnonzero(ordered[1:] == ordered[:-1])
+    return np.unique(at[(at + 1) % k != 0] // k)  # a row's end is no neighbour of the next one's beginning
 
 
 def _bits(rows: Array) -> Array:
@@ -64,12 +76,6 @@ def _ties(rows: Array) -> Indices:
     """How many neighbours of a row are equal once it is sorted."""
     ordered = np.sort(rows, axis=1)
     return np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
-
-
-def _tied(rows: Array) -> Indices:
-    """The rows in which some are, and perhaps others: the end of a row is compared with the next one's beginning too."""
-    ordered = np.sort(rows, axis=1).ravel()
-    return np.unique(np.flatnonzero(ordered[1:] == ordered[:-1]) // rows.shape[1])
 
 
 def _lifted(values: Array, strict: Bools) -> Array:
