@@ -11,6 +11,7 @@ from calibrant.maps.bent import Bent, BentMap
 from calibrant.maps.binary import BinaryMap, BinaryRecipe
 from calibrant.maps.calibration_map import CalibrationMap, Fit, SavedMap
 from calibrant.maps.choice import Candidate, Choice
+from calibrant.maps.ensemble_temperature import EnsembleMap, EnsembleTemperature
 from calibrant.maps.evolved_pieces import EvolvedMap, EvolvedPieces
 from calibrant.maps.gaussian_process import GaussianProcessMap, GaussianProcessTable
 from calibrant.maps.identity import Identity, IdentityMap
@@ -35,9 +36,7 @@ from calibrant.maps.steps import (
     Histogram, HistogramMap, ScalingBinning, ScalingBinningMap, StepMap, VennAbers, VennAbersMap,
 )
 from calibrant.maps.structured import StructuredMap, StructuredMatrix, StructuredVector
-from calibrant.maps.temperature import (
-    EnsembleMap, EnsembleTemperature, OneVsRestTemperature, OneVsRestTemperatureMap, Temperature, TemperatureMap,
-)
+from calibrant.maps.temperature import OneVsRestTemperature, OneVsRestTemperatureMap, Temperature, TemperatureMap
 from calibrant.maps.unit_slope_bins import UnitSlopeBins, UnitSlopeMap
 from calibrant.maps.unpenalised import UnpenalisedMatrix
 from calibrant.problems import InputError

@@ -10,10 +10,11 @@ from calibrant.kernels.logits import inside, log_probabilities, two_columns
 from calibrant.kernels.rows.keep_order import ranked_as
 from calibrant.maps.binary import BentLineMap
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, map_record
+from calibrant.maps.ensemble_temperature import EnsembleMap
 from calibrant.maps.identity import IdentityMap
 from calibrant.maps.isotonic import KnotMap
 from calibrant.maps.steps import VennAbersMap
-from calibrant.maps.temperature import EnsembleMap, TemperatureMap
+from calibrant.maps.temperature import TemperatureMap
 from calibrant.results.constraints import Above, Holds, Shape, SumsTo, Within
 from calibrant.types import Array, Floats
 
