@@ -69,8 +69,9 @@ class Judged:
 
     def weights(self, used: Bools | slice = slice(None)) -> dict[str, float]:
         """Shares ∝ prior · exp(−τ·(summed loss and the guard) − price) of the candidates, by some of the rows."""
-        mass, trust = self._mass()[used], TRUST["one event" if self.rows.is_binary else "several classes"]
-        loss = {name: float(mass @ each.values[used]) + self.guards[name] for name, each in self.scored.items()}
+        mass, trust = np.zeros(len(self.plain)), TRUST["one event" if self.rows.is_binary else "several classes"]
+        mass[used] = self._mass()[used]
+        loss = {name: float(mass @ each.values) + self.guards[name] for name, each in self.scored.items()}
         score = {name: -trust * value for name, value in loss.items()}
         price = (
             DOUBT * np.log(max(len(score) - 1, SEVERAL_OTHERS)) * DOUBTED_UP_TO / (DOUBTED_UP_TO + float(mass.sum()))
