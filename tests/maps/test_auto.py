@@ -328,16 +328,17 @@ def test_of_many_rows_one_fold_is_judged(rng, monkeypatch):
     np.testing.assert_allclose(one.apply(said.probs), other.apply(said.probs), rtol=1e-8)
 
 
-def test_of_many_probabilities_two_folds_are_judged(rng, monkeypatch):
-    monkeypatch.setattr("calibrant.maps.auto.LARGE", 1500)
-    said = tempered(rng, 500, 3)
-    choice = Auto(candidates=("identity", "temperature")).fit(said).fit.choice
-    assert choice.note.startswith("two folds of 200 rows")
-    monkeypatch.setattr("calibrant.maps.auto.LARGE", 1501)
-    assert Auto(candidates=("identity", "temperature")).fit(said).fit.choice.note.startswith("5-fold")
-    groups = Predictions(said.labels, said.probs, groups=np.arange(500) % 50)
-    monkeypatch.setattr("calibrant.maps.auto.LARGE", 10)
-    assert Auto(candidates=("identity", "temperature")).fit(groups).fit.choice.note.startswith("5-fold")
+def test_of_many_probabilities_fewer_folds_are_judged(rng, monkeypatch):
+    said, recipe = tempered(rng, 500), Auto(candidates=("identity", "temperature"))
+    groups = Predictions.from_logits(said.labels, said.logits, groups=np.arange(500) % 50)
+    for least, start in (
+        ({1500: 2, 1000: 3}, "two folds of 200"),
+        ({1501: 2, 1500: 3}, "three folds of 300"),
+        ({1501: 1}, "5-fold"),
+    ):
+        monkeypatch.setattr("calibrant.maps.auto.FEWER_FOLDS", least)
+        assert recipe.fit(said).fit.choice.note.startswith(start)
+        assert recipe.fit(groups).fit.choice.note.startswith("5-fold")
 
 
 @pytest.mark.parametrize(

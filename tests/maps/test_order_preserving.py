@@ -413,11 +413,19 @@ def test_some_of_the_rows_guide_the_searches_without_a_fold(rng, monkeypatch):
     assert recipe.held_out(folded, fitted) == pytest.approx(found, abs=1e-3)
 
 
-def test_predictions_of_zero_are_left_to_one_fit_a_fold(rng, monkeypatch):
+def test_a_zero_that_one_fold_has_alone_is_left_to_one_fit_a_fold(rng, monkeypatch):
     labels, z = bent(rng, 60, 3)
-    zero = probabilities(z)
-    monkeypatch.setattr(kernel, "Without", pytest.fail)
+    zero, recipe = probabilities(z), OrderPreserving("diagonal")
     zero[0] = 0.0, 0.5, 0.5
-    given, recipe = Predictions(np.maximum(labels, 1), zero), OrderPreserving("diagonal")
-    found = recipe.held_out(Folds(given, *numbered_folds(given, 5), 5), recipe.fit(given))
-    assert found.shape == zero.shape
+    given = Predictions(np.maximum(labels, 1), zero)
+    folded, fitted = Folds(given, *numbered_folds(given, 5), 5), recipe.fit(given)
+    with monkeypatch.context() as patched:
+        patched.setattr(kernel, "Without", pytest.fail)
+        assert recipe.held_out(folded, fitted).shape == zero.shape
+    zero[:, 0], zero[:, 1:] = 0.0, zero[:, 1:] / zero[:, 1:].sum(axis=1, keepdims=True)
+    given = Predictions(np.maximum(labels, 1), zero)
+    folded, fitted = Folds(given, *numbered_folds(given, 5), 5), recipe.fit(given)
+    monkeypatch.setattr(Recipe, "held_out", pytest.fail)
+    found = recipe.held_out(folded, fitted)
+    each = folded.answers(recipe.fit(part) for part in folded.others)
+    assert np.abs(found - each).mean() < 0.005

@@ -51,9 +51,12 @@ LEVEL = 0.95
 MOST_KEPT = 1 << 20
 """Held-out probabilities up to which these intervals wait until the choice is read: they take long, and few read them."""
 
-MANY, MANY_NUMBERS, LARGE = 20_000, 1_000_000, 100_000
-"""Rows, or probabilities, from which on one fold is judged instead of all: time is short, and rows are enough. With
-fewer, one fold tells the maps apart much worse than five. From the last number of probabilities on there are two."""
+MANY = 20_000
+"""Rows from which on one fold is judged instead of all: time is short, and rows are enough."""
+
+FEWER_FOLDS = {1_000_000: 1, 100_000: 2, 3_000: 3}
+"""Probabilities (rows × classes) from which on so many folds are judged. With fewer, one fold tells the maps apart much
+worse than five."""
 
 
 def candidates_for(predictions: Predictions) -> tuple[Any, ...]:
@@ -92,8 +95,8 @@ class Auto(Recipe[CalibrationMap]):
         The proper score that is shown, and that decides with `prefer="simple"`: a name or a
         `Score`. The weights of an average follow the log score.
     n_folds
-        Number of folds of the cross-validation. From 100 000 probabilities on two of
-        them are judged, from 20 000 rows or a million probabilities on one.
+        Number of folds of the cross-validation. From 3 000 probabilities (rows × classes)
+        on, three of them are judged, two from 100 000, one from a million or 20 000 rows.
     candidates
         Names or recipes of maps; by default they follow from the number of rows and classes.
     prefer
@@ -202,9 +205,8 @@ class _Trial:
         """Rows to judge by with those to fit on, and folds of the former."""
         n, numbers = predictions.n, predictions.n * (1 if predictions.is_binary else predictions.n_classes)
         if predictions.groups is None and n >= 2 * FEWEST:
-            self.n_judged = min(
-                self.n_judged, 1 if n >= MANY or numbers >= MANY_NUMBERS else 2 if numbers >= LARGE else n
-            )
+            few = [judged for least, judged in FEWER_FOLDS.items() if numbers >= least]
+            self.n_judged = min([self.n_judged, *few, *[1] * (n >= MANY)])
         some = self.n_judged < self.n_folds
         every, fold = numbered_folds(predictions, self.n_folds ** (1 + some))
         turns, strict = self.n_folds if some else 1, len(self.recipes) > 1
@@ -278,7 +280,7 @@ class _Trial:
         small = judged.before.size * len(judged.held) <= MOST_KEPT
         found: Any = Later(tried) if small else tried()
         last: Any = Later(lambda: measured("auto", crossed())) if small else measured("auto", crossed())
-        few = {1: "one fold", 2: "two folds"}
+        few = {1: "one fold", 2: "two folds", 3: "three folds"}
         how = f"{self.n_folds}-fold cross-validation" if self.n_judged == self.n_folds else few[self.n_judged]
         note = f"{how} of {judged.rows.n:,} rows, ± 95 % margin; lower is better."
         note += " The last row is the procedure: each fold by what the other folds decide."

@@ -59,10 +59,11 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
         betas = Temperature(penalty=self.penalty).betas(folded, fitted.base)
         if betas is None:
             return Recipe.held_out(self, folded, fitted)  # super() does not know a class with slots
-        of_fold = self._event_fold if folded.event is not None else self._class_fold
+        smooth = folded.event is not None and not folded.event.certain
         found = np.empty((len(folded.rows.labels), *folded.rows.outputs.shape[1:]))
         for f, mask in enumerate(folded.masks):
-            chances, weights, judged = of_fold(folded, f, betas[f])
+            of_fold = self._event_fold(folded, f, betas[f]) if smooth else self._fold(folded, f, betas[f], fitted)
+            chances, weights, judged = of_fold
             used = weights > 0
             found[mask] = judged @ fit_mixture(chances[used], weights[used], fitted.weights).coefficients
         return found
@@ -75,14 +76,16 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
         judged = _event_parts(event.judged[event.fold == f], beta)
         return np.concatenate([1 - yes, yes]), np.concatenate([event.weight[f] - hits, hits]), judged
 
-    def _class_fold(self, folded: Folds, f: int, beta: float) -> tuple[Floats, Floats, Floats]:
-        """The same for several classes."""
+    def _fold(self, folded: Folds, f: int, beta: float, fitted: EnsembleMap) -> tuple[Floats, Floats, Floats]:
+        """The same for several classes, or with some certain predictions."""
         every, mine = folded.every, folded.fold == f
-        z = raw_or_log_columns(every, 0.0).astype(np.float64)
+        z = raw_or_log_columns(every, fitted.base.zero).astype(np.float64)
         p = every.probs.astype(np.float64)
+        p = two_columns(p) if every.is_binary else p
         parts = np.stack([probabilities(beta * z), p, np.full_like(p, 1 / every.n_classes)], axis=2)
         row, column, weights = label_entries(every)
-        return parts[row, column], np.where(mine[row], 0.0, weights), parts[mine]
+        judged = parts[mine, 1] if every.is_binary else parts[mine]
+        return parts[row, column], np.where(mine[row], 0.0, weights), judged
 
     def _fitted(self, predictions: Predictions, near: EnsembleMap | None) -> EnsembleMap:
         base = fitted_once(Temperature(penalty=self.penalty), predictions, None if near is None else near.base)

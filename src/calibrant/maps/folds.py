@@ -46,19 +46,18 @@ class Folds:
     others: list[Predictions] = field(init=False)
     """for each judged fold all rows but its own"""
     event: EventFolds | None = field(init=False)
-    """the same as a table, for one event whose log-odds are finite"""
+    """the same as a table, for one event"""
 
     def __post_init__(self) -> None:
         here = self.judged
         self.rows = self.every if here.all() else self.every.rows(here)
         self.masks = [self.index == f for f in range(self.n_judged)]
-        self.event = event_folds(self.every, self.fold, self.n_judged)
+        self.event = _event_folds(self)
         self.others = _others(self.every, self.fold, self.n_judged, self.event)
 
-    @property
-    def positive(self) -> bool:
-        """Have all outcomes of all rows a positive probability?"""
-        return self.every.logits is not None or bool(self.every.probs.all())
+    def in_all(self, some: Bools) -> bool:
+        """Have the other rows of every judged fold one of some, or none?"""
+        return all((some & (self.fold != f)).any() for f in range(self.n_judged)) or not some.any()
 
     @property
     def judged(self) -> Bools:
@@ -113,6 +112,8 @@ class EventFolds:
     """the fold of each of these"""
     cells: bool
     """are places cells?"""
+    certain: bool
+    """are some predictions 0 or 1, which are read as one rounding unit away?"""
 
     def regressions(self, columns: Callable[[Floats], Floats], hits: Floats, near: Floats) -> tuple[Floats, Bools]:
         """Coefficients `(folds, columns)` of logistic regressions on columns of the log-odds, and whether each was found."""
@@ -123,25 +124,29 @@ class EventFolds:
         return sigmoid(np.einsum("nk,nk->n", columns(self.judged), coefficients[self.fold]))
 
 
-def event_folds(every: Predictions, fold: Ints, n_judged: int) -> EventFolds | None:
-    """The table of one event; None where some log-odds are infinite, or weights are not numbers of rows."""
+def _event_folds(folded: Folds) -> EventFolds | None:
+    """The table of one event; None where 0 and 1 are not read alike in all folds, or weights are not numbers of rows."""
+    every, fold = folded.every, folded.fold
     values = every.outputs
     if values.ndim != 1 or every.squares is not None:
         return None
     z = values.astype(np.float64) if every.logits is not None else log_odds(values.astype(np.float64))
-    if not np.isfinite(z).all():
+    certain = ~np.isfinite(z)
+    limit = float(-np.log(np.finfo(values.dtype).eps)) if certain.any() else FAR
+    if not folded.in_all(certain):
         return None
-    z, here, outcomes = clipped(z, -FAR, FAR), fold < n_judged, every.event("binary").outcomes
+    z, here, outcomes = clipped(z, -limit, limit), folded.judged, every.event("binary").outcomes
     judged, weight = (z[here], fold[here]), np.ones(len(z)) if every.weights is None else every.weights
-    if every.soft or len(z) < COARSE_FROM:
-        others = np.arange(n_judged)[:, None] != fold
-        return EventFolds(z, others * weight, others * (weight * outcomes), *judged, False)
+    if every.soft or limit < FAR or len(z) < COARSE_FROM:
+        others = np.arange(folded.n_judged)[:, None] != fold
+        return EventFolds(z, others * weight, others * (weight * outcomes), *judged, False, limit < FAR)
     order = np.argsort(z, kind="stable")
     cells = cells_of(z[order], outcomes[order], weight[order], fold[order], int(fold.max()) + 1, CELLS)
     mass, hits = (
-        np.maximum(each.sum(axis=1, keepdims=True) - each[:, :n_judged], 0.0).T for each in (cells.weight, cells.hits)
+        np.maximum(each.sum(axis=1, keepdims=True) - each[:, : folded.n_judged], 0.0).T
+        for each in (cells.weight, cells.hits)
     )
-    return EventFolds(cells.x, mass, np.minimum(hits, mass), *judged, True)
+    return EventFolds(cells.x, mass, np.minimum(hits, mass), *judged, True, False)
 
 
 def _others(every: Predictions, fold: Ints, n_judged: int, event: EventFolds | None) -> list[Predictions]:

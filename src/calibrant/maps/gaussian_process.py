@@ -205,7 +205,7 @@ def _mean_log_odds(found: Posteriors, share: Floats) -> Floats:
     return np.log(np.maximum(above, tiny)) - np.log(np.maximum(below, tiny))
 
 
-MATTERS = 0.01
+MATTERS = 0.03
 """The share, in that of the largest, from which a prior is fitted again without each fold."""
 
 NEGLIGIBLE = 1e-12

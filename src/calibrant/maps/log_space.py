@@ -11,7 +11,7 @@ from calibrant.predictions import Predictions, on_device, plain_event
 from calibrant.predictions.content import one_by_one
 from calibrant.problems import InputError
 from calibrant.results.constraints import BIG
-from calibrant.types import Array, Floats, Indices
+from calibrant.types import Array, Bools, Floats, Indices
 
 NEVER = -1e30
 """The logit of a probability of 0 that takes no part: finite, and far enough down."""
@@ -71,7 +71,7 @@ def reading_of_zero(predictions: Predictions, *, always: bool = False) -> tuple[
     if predictions.soft:
         row = np.flatnonzero(((columns == 0) & (soft_shares(predictions) > 0)).any(axis=1))
     else:
-        row = np.flatnonzero(columns[np.arange(len(columns)), predictions.labels] == 0)
+        row = np.flatnonzero(impossible(predictions))
     if len(row):
         text = f"{len(row)} rows (first: row {row[0]}) give probability 0 to their label"
         return unit, (f"{text}; 0 is read as {unit:.1e}",)
@@ -84,6 +84,12 @@ def soft_shares(predictions: Predictions) -> Floats:
     """Soft labels as rows of class shares."""
     labels = predictions.labels
     return labels if labels.ndim == 2 else two_columns(labels)
+
+
+def impossible(predictions: Predictions) -> Bools:
+    """Has each row a label, not soft, of probability 0?"""
+    probs = two_columns(predictions.probs) if predictions.probs.ndim == 1 else predictions.probs
+    return np.asarray(probs[np.arange(len(probs)), predictions.labels] == 0)
 
 
 def prevalence_of(predictions: Predictions) -> Floats:

@@ -13,7 +13,7 @@ from calibrant.kernels.fit.monotone_logits import Coefficients, SortedRows
 from calibrant.kernels.logits import inside, row_blocks, row_sums, sigmoid, two_columns
 from calibrant.kernels.rows.keep_order import keep_order
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, fitted_once, map_recipe, map_record
-from calibrant.maps.folds import Folds, refuse_bound
+from calibrant.maps.folds import Folds
 from calibrant.maps.log_space import normalised_columns, reading_of_zero, soft_shares
 from calibrant.maps.temperature import Temperature
 from calibrant.predictions import Predictions
@@ -91,19 +91,23 @@ class OrderPreserving(Recipe["OrderPreservingMap"]):
     def held_out(self, folded: Folds, fitted: Any) -> Floats:
         """All folds with the cuts and knots of all rows, from the coefficients of all rows."""
         every, coefficients = folded.every, fitted.coefficients
-        if every.is_binary or not folded.positive:
+        never = every.logits is None and not every.is_binary and not every.probs.all()
+        if every.is_binary or (never and not folded.in_all((every.probs == 0).any(axis=1))):
             return Recipe.held_out(self, folded, fitted)
         logs = normalised_columns(every.outputs, fitted.zero, every.logits is not None)
+        given = folded.given
+        given = given.with_logits(normalised_columns(given.probs, fitted.zero, False)) if never else given
+        start = fitted_once(Temperature(), given)
+        betas = Temperature().betas_of(logs, folded, 1 / start.temperature)
+        if betas is None:
+            return Recipe.held_out(self, folded, fitted)
         order = np.argsort(-logs, axis=1, kind="stable")
         rows = SortedRows(np.take_along_axis(logs, order, axis=1), order, fitted.cuts, fitted.knots)
         shares = np.take_along_axis(class_shares(every), order, axis=1)
         weights = np.ones(len(logs)) if every.weights is None else every.weights
         searches, found = kernel.Without(rows, shares, weights, folded.fold, coefficients), np.empty(logs.shape)
-        starts = Temperature().each(folded, fitted_once(Temperature(), folded.given))
-        for f, start in enumerate(starts):
-            if folded.strict:
-                refuse_bound(start)
-            unit = self._start(rows, 1 / start.temperature).flat()
+        for f, beta in enumerate(betas.tolist()):
+            unit = self._start(rows, beta).flat()
             mine, new = searches.answers(f, searches.best(f, unit, LEAST, self.penalty))
             found[mine[:, None], order[mine]] = new
             folded.step()

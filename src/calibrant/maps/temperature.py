@@ -29,6 +29,7 @@ from calibrant.maps.folds import Folds
 from calibrant.maps.log_space import (
     check_penalty,
     hits_and_prior,
+    impossible,
     label_gaps,
     log_columns,
     predicted_gaps,
@@ -44,8 +45,8 @@ from calibrant.types import Array, Floats
 SAMPLE_ROWS = 2048
 """Rows of the first, rough search, which saves full passes on large data."""
 
-NEAR = 0.1
-"""A Newton step in ln T this small leaves an error that is far below the noise of held-out rows."""
+NEAR, MOST_MORE = 0.1, 8
+"""A Newton step in ln T this small leaves an error that is far below the noise of held-out rows; so many are tried."""
 
 STEP = {"float32": 1e-4, "float64": 1e-5}
 """A Newton step in ln T this small ends the search; the error left is about its square, below rounding."""
@@ -102,9 +103,11 @@ class Temperature(Recipe["TemperatureMap"]):
         betas = self.betas(folded, fitted)
         if betas is None:
             return Recipe.held_out(self, folded, fitted)  # super() does not know a class with slots
-        if folded.event is not None:
+        if folded.event is not None and not folded.event.certain:
             return folded.event.answers(_column, betas[:, None])
-        return probabilities(betas[folded.index][:, None] * raw_or_log_columns(folded.rows, 0.0).astype(np.float64))
+        z = raw_or_log_columns(folded.rows, fitted.zero).astype(np.float64)
+        found = probabilities(betas[folded.index][:, None] * z)
+        return found[:, 1] if folded.rows.is_binary else found
 
     def each(self, folded: Folds, fitted: TemperatureMap) -> list[TemperatureMap]:
         """The maps without each fold, on which other maps build."""
@@ -113,30 +116,44 @@ class Temperature(Recipe["TemperatureMap"]):
             return [fitted_once(self, rows, fitted) for rows in folded.others]
 
         def made(rows: Predictions, beta: float) -> Callable[[], TemperatureMap]:
-            return lambda: TemperatureMap(rows.classes, rows.is_binary, Fit(rows.n), 1 / beta)
+            return lambda: TemperatureMap(rows.classes, rows.is_binary, Fit(rows.n), 1 / beta, fitted.zero)
 
         pairs = zip(folded.others, betas.tolist(), strict=True)
         return [rows.kept(f"fit of {self!r}", made(rows, beta)) for rows, beta in pairs]
 
     def betas(self, folded: Folds, fitted: TemperatureMap) -> Floats | None:
-        """1/T without each fold; None where one of them is far from that of all rows, or some probability is 0."""
-        event, beta = folded.event, 1 / fitted.temperature
-        if event is not None:
+        """1/T without each fold; None where they are not found at once, or a probability of 0 is not read alike in all."""
+        event, every = folded.event, folded.every
+        if event is not None and not event.certain:
             hits = hits_and_prior(event.weight, event.hits, event.z, self.penalty)
-            found, ended = event.regressions(_column, hits, np.array([beta]))
-            found = found[:, 0] if ended.all() else np.zeros(1)
-        elif folded.rows.is_binary or not folded.positive:
+            found, ended = event.regressions(_column, hits, np.array([1 / fitted.temperature]))
+            return self._within(found[:, 0]) if ended.all() else None
+        if fitted.zero and (every.soft or not folded.in_all(impossible(every))):
             return None
-        else:
-            z = raw_or_log_columns(folded.every, 0.0)
-            gaps, weights = label_gaps(z, folded.every), folded.every.weights
-            parts = np.arange(folded.n_judged)[:, None] != folded.fold
-            parts = parts * (np.ones(len(gaps)) if weights is None else weights)
-            more = predicted_gaps(z) - gaps
-            steps = kernel.steps_without(z, gaps, more, parts, self.penalty or 0.0, beta)
-            found = beta * np.exp(steps) if (np.abs(steps) < NEAR).all() else np.zeros(1)
-        inside = (found > 1 / self.bounds[1]) & (found < 1 / self.bounds[0])
-        return found if inside.all() else None
+        return self.betas_of(raw_or_log_columns(every, fitted.zero), folded, 1 / fitted.temperature)
+
+    def betas_of(self, z: Floats, folded: Folds, beta: float) -> Floats | None:
+        """The same, where logits are z and that of all rows is known."""
+        gaps, weights = label_gaps(z, folded.every), folded.every.weights
+        parts = np.arange(folded.n_judged)[:, None] != folded.fold
+        parts = parts * (np.ones(len(gaps)) if weights is None else weights)
+        steps_at = partial(kernel.steps_without, z, gaps, predicted_gaps(z) - gaps, penalty=self.penalty or 0.0)
+        found = np.full(len(parts), beta)
+        steps = steps_at(parts=parts, beta=beta)
+        for f in range(len(found)):
+            step = float(steps[f])
+            for _ in range(MOST_MORE):
+                found[f] *= math.exp(min(max(step, -1.0), 1.0))
+                if abs(step) < NEAR:
+                    break
+                step = float(steps_at(parts=parts[f : f + 1], beta=found[f])[0])
+            else:
+                return None
+        return self._within(found)
+
+    def _within(self, betas: Floats) -> Floats | None:
+        """These, if all of them are within the bounds."""
+        return betas if ((betas > 1 / self.bounds[1]) & (betas < 1 / self.bounds[0])).all() else None
 
     def _fitted(self, predictions: Predictions, start: float | None) -> TemperatureMap:
         z, zero, cautions = _columns(predictions)
