@@ -325,13 +325,14 @@ def test_searches_without_a_fold_end_where_each_would(rng, way, method, k):
     recipe = cal.maps.recipe_of(method)
     found = recipe.held_out(folds, recipe.fit(given))
     each = held_out_each_by_itself(recipe, folds)
-    far = {"bent": 0.05, "order_preserving": 0.02}.get(method, 5e-3)  # cells, cuts, knots and priors of all rows
+    far = {"bent": 0.03, "order_preserving": 0.02}.get(method, 5e-3)  # cells, cuts, knots and priors of all rows
     assert found.shape == folds.rows.outputs.shape
     assert np.abs(found - each).mean() < far / 4
     assert np.abs(found - each).max() < 5 * far
     if way != "soft":
         losses = log_losses(folds.rows, found, each)
-        assert abs(losses[0] - losses[1]) < 0.5  # nats of all rows
+        lone = method == "bent" and way == "impossible"  # ten rows far out, each some nats, in cells of all rows
+        assert abs(losses[0] - losses[1]) < (2.5 if lone else 0.5)  # nats of all rows
 
 
 @pytest.mark.parametrize("method", ["platt", "beta", "quadratic", "temperature", "ensemble_temperature"])

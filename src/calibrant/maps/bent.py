@@ -20,6 +20,10 @@ from calibrant.problems import InputError
 from calibrant.results.constraints import Like
 from calibrant.types import Array, Floats
 
+MATTERS = 0.01
+"""The share, in that of the largest, from which a prior is fitted again without each fold: a class and the rest of its row
+err together, so that less is enough to be seen than with one event."""
+
 
 @map_recipe("bent")
 class Bent(Recipe["BentMap"]):
@@ -72,7 +76,7 @@ class Bent(Recipe["BentMap"]):
         known: Belief = given.kept(f"belief of {self!r}", lambda: believed(_event(fitted.base, given)))
         before = _event(fitted.base, every)
         weight, hits = known.parts(before, np.repeat(folded.fold, every.n_classes))
-        used = known.matter(weight[: folded.n_judged], hits[: folded.n_judged])
+        used = known.matter(weight[: folded.n_judged], hits[: folded.n_judged], MATTERS)
         bases = [fitted_once(recipe, rows, fitted.base) for rows in folded.others]
         events = [_event(base, rows) for base, rows in zip(bases, folded.others, strict=True)]
         parts = [known.parts(event, np.zeros(len(event.labels), dtype=np.intp)) for event in events]

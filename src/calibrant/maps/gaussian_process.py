@@ -32,6 +32,10 @@ OPEN = 0.5
 """The same for the band, where bends that the data cannot rule out count."""
 
 
+MATTERS = 0.03
+"""The share, in that of the largest, from which a prior is fitted again without each fold."""
+
+
 @map_recipe("gaussian_process", state="pooled")
 class GaussianProcessMap(BinaryRecipe):
     """σ(z + f(z)) with a smooth f near 0: the posterior mean.
@@ -94,15 +98,15 @@ class Belief:
         weight, hits = (np.bincount(at, each, n_parts * n_cells).astype(np.float64) for each in terms)
         return weight.reshape(n_parts, n_cells), hits.reshape(n_parts, n_cells)
 
-    def matter(self, weight: Floats, hits: Floats) -> Bools:
-        """The priors that decide the maps without each of some parts, `(parts, cells)`.
+    def matter(self, weight: Floats, hits: Floats, least: float = MATTERS) -> Bools:
+        """The priors that decide the maps without each of some parts, `(parts, cells)`: of at least such a share.
 
         The evidence of the rest is about that of all rows less what the part itself says.
         """
         eta = self.found.mean
         said = hits @ eta.T - weight @ np.logaddexp(0.0, eta).T
         share = np.stack([replace(self.found, evidence=self.found.evidence - each).share(STRAIGHT) for each in said])
-        used: Bools = (share > MATTERS * share.max(axis=1, keepdims=True)).any(axis=0)
+        used: Bools = (share > least * share.max(axis=1, keepdims=True)).any(axis=0)
         return used
 
     def lines(self, weight: Floats, hits: Floats, used: Bools, known: tuple[Floats, Floats]) -> list[Bent]:
@@ -204,9 +208,6 @@ def _mean_log_odds(found: Posteriors, share: Floats) -> Floats:
     )
     return np.log(np.maximum(above, tiny)) - np.log(np.maximum(below, tiny))
 
-
-MATTERS = 0.03
-"""The share, in that of the largest, from which a prior is fitted again without each fold."""
 
 NEGLIGIBLE = 1e-12
 """A prior of a smaller share changes nothing."""
