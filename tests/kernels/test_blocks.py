@@ -60,5 +60,5 @@ def test_row_by_row_gives_every_row_once(block):
         return some * 2
 
     assert np.array_equal(blocks.row_by_row(twice, rows, block), rows * 2)
-    assert sum(seen) == 10
+    assert sum(seen) == 10 + (block < 10)  # one row tells the precision
     assert max(seen) <= block

@@ -72,13 +72,11 @@ def row_by_row(function: Callable[[Array], Array], values: Array, block: int) ->
     """function(values), of which each row depends on that row of `values` alone, in blocks of rows."""
     if len(values) <= block:
         return function(values)
-    first = function(values[:block])
-    found = np.empty(values.shape, first.dtype)
-    found[:block] = first
-    n_blocks = -(-len(values) // block) - 1
+    found = np.empty(values.shape, function(values[:1]).dtype)  # a row tells the precision; all blocks are shared
+    n_blocks = -(-len(values) // block)
 
     def part(run: slice) -> None:
-        for start in range((run.start + 1) * block, (run.stop + 1) * block, block):
+        for start in range(run.start * block, run.stop * block, block):
             found[start : start + block] = function(values[start : start + block])
 
     for _ in over_blocks(n_blocks, part, min(-(-n_blocks // (RUNS * n_cores())), LONGEST_RUN)):
