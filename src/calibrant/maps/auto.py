@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice, check_count
+from calibrant.kernels.fit.lbfgs import one_blas_thread
 from calibrant.kernels.logits import two_columns
 from calibrant.maps.bent import Bent
 from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, fitted_once
@@ -139,7 +140,12 @@ class Auto(Recipe[CalibrationMap]):
 
         wanted = candidates_for(predictions) if self.candidates is None else self.candidates
         recipes = {each if isinstance(each, str) else repr(each): recipe_of(each) for each in wanted}
-        with reported(self.progress, "Trying maps") as report, warnings.catch_warnings(), np.errstate(all="ignore"):
+        with (
+            reported(self.progress, "Trying maps") as report,
+            warnings.catch_warnings(),
+            np.errstate(all="ignore"),
+            one_blas_thread(),
+        ):
             warnings.simplefilter("ignore", RuntimeWarning)  # a candidate that overflows scores badly, and that is all
             trial = _Trial(recipes, check_score(self.score), self.n_folds, self.prefer, report, self.n_folds)
             return trial.result(predictions)
@@ -239,7 +245,7 @@ class _Trial:
         choice = self._choice(next(iter(kept)) if len(kept) == 1 else "mixture", judged, fitted, kept, crossed, why)
         if len(kept) == 1:
             return _single(fitted[choice.chosen], choice, lift, given)
-        parts = tuple(replace(fitted[name], fit=replace(fitted[name].fit, cautions=())) for name in kept)
+        parts = tuple(fitted[name].with_fit(replace(fitted[name].fit, cautions=())) for name in kept)
         cautions = tuple(dict.fromkeys(f"{name}: {text}" for name in kept for text in fitted[name].fit.cautions))
         fit = Fit(given.n, None, all(fitted[name].fit.converged for name in kept), cautions, choice)
         return MixtureMap(given.classes, given.is_binary, fit, parts, np.array(list(kept.values())), lift)
@@ -304,10 +310,10 @@ def _single(fitted: CalibrationMap, choice: Choice, lift: float, given: Predicti
     columns = two_columns(found) if found.ndim == 1 else found
     fit = replace(fitted.fit, choice=choice)
     if columns.min() > np.finfo(columns.dtype).tiny:
-        return replace(fitted, fit=fit)
+        return fitted.with_fit(fit)
     caution = f"some predictions are 0: every answer is mixed with a share of {lift:.2g} of a uniform guess"
     fit = replace(fit, cautions=(*fit.cautions, caution))
-    return MixtureMap(given.classes, given.is_binary, fit, (replace(fitted, fit=Fit(given.n)),), np.ones(1), lift)
+    return MixtureMap(given.classes, given.is_binary, fit, (fitted.with_fit(Fit(given.n)),), np.ones(1), lift)
 
 
 def _why_mixed(weights: dict[str, float]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -81,7 +82,7 @@ class _Creeping:
 
 
 @cache
-def _controller() -> Any:
+def _controller(with_scipy: bool) -> Any:  # noqa: ARG001  (each sees the libraries that were loaded when it was made)
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -91,12 +92,9 @@ SMALL = 50_000
 """Number of parameters up to which one thread does the work in seconds."""
 
 
-def one_blas_thread(n_parameters: int) -> AbstractContextManager[Any]:
-    """One thread where the problem is small, for as long as the context lasts.
-
-    SciPy must have been imported.
-    """
+def one_blas_thread(n_parameters: int = 0) -> AbstractContextManager[Any]:
+    """One thread where the problem is small, for as long as the context lasts: two wait for each other where cores are busy."""
     if n_parameters > SMALL:
         return nullcontext()
-    limited: AbstractContextManager[Any] = _controller().limit(limits=1, user_api="blas")
+    limited: AbstractContextManager[Any] = _controller("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
     return limited

@@ -180,25 +180,24 @@ def at_cuts(cuts: Floats, slopes: Floats) -> Floats:
 
 
 def design(rows: SortedRows, shapes: Coefficients) -> Floats:
-    """∂z/∂coefficient, `(n, K, coefficients)`."""
+    """∂z/∂coefficient, `(coefficients, n, K)`."""
     (n, k), n_slopes, n_rates = rows.logs.shape, shapes.slopes.size, shapes.rates.size
-    found = np.zeros((n, k, shapes.flat().size))
+    found = np.zeros((shapes.flat().size, n, k))
     if n_slopes:
-        piece, each = rows.piece[:, :, None], np.arange(n_slopes)
-        width = np.zeros(n_slopes)  # of the pieces that lie between two cuts
-        width[1:-1] = np.diff(rows.cuts)
-        found[:, :, :n_slopes] = np.where(piece == each, rows.into[:, :, None], (piece > each) * width)
-        found[:, :, :n_slopes] -= found[:, :1, :n_slopes].copy()
-    row, below, rest = np.arange(n)[:, None], np.arange(1, k), found[:, :, n_slopes:]
+        each, width = np.arange(n_slopes)[:, None, None], np.zeros((n_slopes, 1, 1))
+        width[1:-1, 0, 0] = np.diff(rows.cuts)  # of the pieces that lie between two cuts
+        found[:n_slopes] = np.where(rows.piece == each, rows.into, (rows.piece > each) * width)
+        found[:n_slopes] -= found[:n_slopes, :, :1].copy()
+    row, below, rest = np.arange(n)[:, None], np.arange(1, k), found[n_slopes:]
     if n_rates:  # a rate or a class moves all entries below its gap
         left, right, share = (each[:, None] for each in rows.between)
         at = rows.place * shapes.rates.shape[1]
-        rest[row, below, at + left] = -rows.gaps * (1 - share)
-        rest[row, below, at + right] -= rows.gaps * share
+        rest[at + left, row, below] = -rows.gaps * (1 - share)
+        rest[at + right, row, below] -= rows.gaps * share
     if len(shapes.above):
         for start, classes in zip((n_rates, n_rates + len(shapes.above)), rows.ends, strict=True):
-            rest[row, below, start + classes] = -rows.gaps
-    np.cumsum(rest, axis=1, out=rest)
+            rest[start + classes, row, below] = -rows.gaps
+    np.cumsum(rest, axis=2, out=rest)
     return found
 
 
@@ -218,8 +217,8 @@ class Without:
         some = slice(None, None, -(-rows.logs.size * near.flat().size // MOST_DESIGN))
         z = design(SortedRows(given[0][some], given[1][some], rows.cuts, rows.knots), near)
         mine = [fold[self.order][some] == part for part in range(len(self.parts))]
-        self.curvatures = [_curvature(z[at], given[3][some][at], near.flat()) for at in mine]
-        self.designs = [z[at] for at in self.parts] if some.step == 1 else None
+        self.curvatures = [_curvature(z[:, at], given[3][some][at], near.flat()) for at in mine]
+        self.designs = [np.ascontiguousarray(z[:, at]) for at in self.parts] if some.step == 1 else None
         self.first = [self._sums(part, near.flat()) for part in range(len(self.parts))]
 
     def best(self, f: int, unit: Floats, least: float, penalty: float) -> Floats:
@@ -258,21 +257,30 @@ class Without:
         rows, t, w = self.rows[part], self.shares[part], self.weights[part]
         if self.designs is None:
             return block_loss(rows, t, w, self.near.like(coefficients))
-        z = self.designs[part]  # of few rows this takes less time
-        heights = z @ coefficients
-        q, size = _shares(heights)
-        loss = w @ (np.log(size) - np.einsum("ij,ij->i", t, heights))
-        slopes = ((q - t) * w[:, None]).ravel() @ z.reshape(-1, len(coefficients))
-        return np.concatenate([[loss], slopes])
+        return designed_loss(self.designs[part], t, w, coefficients)
+
+
+def designed_loss(z: Floats, shares: Floats, weight: Floats, coefficients: Floats) -> Floats:
+    """`block_loss`, given ∂z: of few rows this takes less time."""
+    heights = _heights(z, coefficients)
+    r, size = _shares(heights)
+    loss = weight @ (np.log(size) - np.einsum("ij,ij->i", shares, heights))
+    r -= shares
+    r *= weight[:, None]
+    return np.concatenate([[loss], z.reshape(len(z), -1) @ r.ravel()])
+
+
+def _heights(z: Floats, coefficients: Floats) -> Floats:
+    return np.asarray(coefficients @ z.reshape(len(z), -1)).reshape(z.shape[1:])
 
 
 def _curvature(z: Floats, w: Floats, coefficients: Floats) -> tuple[Floats, float]:
     """Σ w Zᵀ(diag(q) − q qᵀ)Z and Σ w."""
-    q, _ = _shares(z @ coefficients)
-    own = z - np.matmul(q[:, None], z)
-    own *= np.sqrt(w[:, None] * q)[:, :, None]
-    flat = own.reshape(-1, z.shape[2])
-    return flat.T @ flat, float(w.sum())
+    q, _ = _shares(_heights(z, coefficients))
+    own = z - np.einsum("nk,cnk->cn", q, z)[:, :, None]
+    own *= np.sqrt(w[:, None] * q)
+    flat = own.reshape(len(z), -1)
+    return flat @ flat.T, float(w.sum())
 
 
 def _shares(heights: Floats) -> tuple[Floats, Floats]:
@@ -285,8 +293,9 @@ def _shares(heights: Floats) -> tuple[Floats, Floats]:
 STEPS = 2
 """Steps of a search without a fold."""
 
-MOST_DESIGN = 1 << 22
-"""Rows times classes times parameters up to which the derivatives are kept; of more, some rows give the curvature."""
+MOST_DESIGN, FEW_DESIGN = 1 << 22, 1 << 20
+"""Rows times classes times parameters up to which searches without a fold keep the derivatives (of more, some rows give
+the curvature), and up to which a fit does, which makes them for itself alone."""
 
 
 def log_loss(rows: SortedRows, shares: Floats, weights: Floats | None, shapes: Coefficients) -> Smooth:
@@ -295,17 +304,24 @@ def log_loss(rows: SortedRows, shares: Floats, weights: Floats | None, shapes: C
     `shares` are the labels, sorted as the rows are; each row sums to 1.
     """
     n, k = rows.logs.shape
+    total, each = float(n if weights is None else weights.sum()), np.ones(n) if weights is None else weights
+    if rows.logs.size * shapes.flat().size <= FEW_DESIGN:
+        z = design(rows, shapes)
+
+        def designed(flat: Floats) -> tuple[float, Floats]:
+            sums = designed_loss(z, shares, each, flat) / total
+            return float(sums[0]), sums[1:]
+
+        return designed
     step = max(1, BLOCK // k)
     parts = (slice(start, start + step) for start in range(0, n, step))
     blocks = [SortedRows(rows.logs[at], rows.order[at], rows.cuts, rows.knots) for at in parts]
-    total = float(n) if weights is None else float(weights.sum())
 
     def loss(flat: Floats) -> tuple[float, Floats]:
         c = shapes.like(flat)
 
         def part(at: slice) -> Floats:
-            weight = np.ones(at.stop - at.start) if weights is None else weights[at]
-            return block_loss(blocks[at.start // step], shares[at], weight, c)
+            return block_loss(blocks[at.start // step], shares[at], each[at], c)
 
         sums = added_over_blocks(n, part, step) / total
         return float(sums[0]), sums[1:]

@@ -146,8 +146,6 @@ def fit(
     A share `prior` of the outcomes is read as predicted by softmax(x), the features as they are: a term linear in
     the parameters.
     """
-    import scipy.optimize  # noqa: F401  (its threads are limited too)
-
     if isinstance(data, Data) and few_rows(len(data.x), len(start.bias), start.diagonal):
         return _fit_few(data, start, centre, penalty, prior)
     with one_blas_thread(start.packed().size):

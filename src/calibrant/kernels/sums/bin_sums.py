@@ -104,9 +104,8 @@ def _counted_sums(probs: Array, outcomes: Array, padded: Array, scale: Any, many
 
     Each chunk of few rows has a lane of its own: they are added in the order in which NumPy adds them.
     """
-    n_lanes, last, shift = (
-        (LANES, LANES - 1, 63) if many else ((len(probs) - 1) // CHUNK + 1, 0, CHUNK.bit_length() - 1)
-    )
+    last, shift = (LANES - 1, 63) if many else (0, CHUNK.bit_length() - 1)
+    n_lanes = LANES if many else ((len(probs) - 1) >> shift) + 1
     cells = n_lanes * len(padded)
     counts, sums, found = np.zeros((cells, 2), np.int64), np.zeros((cells, 2)), np.empty((n_lanes, len(padded), 4))
     counted_pass(probs, outcomes, padded, scale, last, shift, counts.reshape(-1), sums.reshape(-1))
