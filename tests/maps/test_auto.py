@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.linalg  # noqa: F401  (has threads of its own)
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import calibrant as cal
 from calibrant import Auto, Predictions
@@ -386,6 +388,26 @@ def test_a_map_at_its_bound_is_no_candidate(rng, prefer):
     choice = Auto(candidates=("identity", "temperature", "platt"), prefer=prefer).fit(y, p).fit.choice
     assert "temperature is no candidate: " in choice.note
     assert {each.name for each in choice.candidates} == {"identity", "platt"}
+
+
+class Counting:
+    """Sees how many threads linear algebra has."""
+
+    def fit(self, predictions):
+        self.threads = blas_threads()
+        return cal.Platt().fit(predictions)
+
+
+def blas_threads():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+def test_maps_are_tried_with_one_thread_of_linear_algebra(rng):
+    with threadpool_limits(2, "blas"):
+        candidate = Counting()
+        Auto(candidates=("temperature", candidate)).fit(calibrated(rng, 100))
+        assert candidate.threads == {1}
+        assert blas_threads() == {2}
 
 
 def test_a_candidate_that_refuses_rows_is_named(rng):
