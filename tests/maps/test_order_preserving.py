@@ -140,7 +140,7 @@ def test_a_single_event_is_mapped_alike_on_both_sides_unless_classes_matter(rng)
 @pytest.mark.parametrize("designed", [True, False])
 def test_the_slopes_of_the_loss_are_its_differences(kind, k, designed, rng, monkeypatch):
     if not designed:
-        monkeypatch.setattr(kernel, "FEW_DESIGN", 0)
+        monkeypatch.setattr(kernel, "MOST_DESIGN", 0)
     z = np.sort(rng.normal(size=(40, k)) * 3)[:, ::-1]
     logs = z - np.log(np.exp(z).sum(axis=1, keepdims=True))
     order = np.argsort(rng.random((40, k)), axis=1)
@@ -411,7 +411,7 @@ def test_some_of_the_rows_guide_the_searches_without_a_fold(rng, monkeypatch):
     given, recipe = Predictions.from_logits(labels, z), OrderPreserving()
     folded, fitted = Folds(given, *numbered_folds(given, 5), 2), recipe.fit(given)
     found = recipe.held_out(folded, fitted)
-    monkeypatch.setattr(kernel, "MOST_DESIGN", 400 * 4 * fitted.coefficients.flat().size // 3)
+    monkeypatch.setattr(kernel, "FEW_DESIGN", 400 * 4 * fitted.coefficients.flat().size // 3)
     assert found.shape == (np.count_nonzero(folded.judged), 4)
     assert recipe.held_out(folded, fitted) == pytest.approx(found, abs=1e-3)
 

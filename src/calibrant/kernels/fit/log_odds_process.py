@@ -154,8 +154,14 @@ def prior_features(
         groups = zip(places, used[len(priors.lines) :].reshape(len(places), -1), strict=True)
         roots = [rbf_root(x, priors.negligible) if each.any() else np.zeros((len(z), 0)) for x, each in groups]
     roots += more
-    bent = [np.stack([np.hstack([a * line, q * root]) for a in priors.lines for q in priors.bends]) for root in roots]
-    return [np.stack([a * line for a in priors.lines]), *bent]
+    lines, n_bends = np.multiply.outer(priors.lines, line), len(priors.bends)
+    found = [lines]
+    for root in roots:
+        stack = np.empty((len(lines), n_bends, len(z), 2 + root.shape[1]))
+        stack[..., :2] = lines[:, None]
+        stack[..., 2:] = np.multiply.outer(priors.bends, root)
+        found.append(stack.reshape(-1, *stack.shape[2:]))
+    return found
 
 
 def rbf_root(place: Floats, negligible: float) -> Floats:

@@ -214,7 +214,7 @@ class Without:
         self.parts = [slice(*pair) for pair in pairwise(ends.tolist())]
         self.rows = [SortedRows(given[0][at], given[1][at], rows.cuts, rows.knots) for at in self.parts]
         self.shares, self.weights = ([each[at] for at in self.parts] for each in given[2:])
-        some = slice(None, None, -(-rows.logs.size * near.flat().size // MOST_DESIGN))
+        some = slice(None, None, -(-rows.logs.size * near.flat().size // FEW_DESIGN))
         z = design(SortedRows(given[0][some], given[1][some], rows.cuts, rows.knots), near)
         mine = [fold[self.order][some] == part for part in range(len(self.parts))]
         self.curvatures = [_curvature(z[:, at], given[3][some][at], near.flat()) for at in mine]
@@ -293,9 +293,9 @@ def _shares(heights: Floats) -> tuple[Floats, Floats]:
 STEPS = 2
 """Steps of a search without a fold."""
 
-MOST_DESIGN, FEW_DESIGN = 1 << 22, 1 << 20
-"""Rows times classes times parameters up to which searches without a fold keep the derivatives (of more, some rows give
-the curvature), and up to which a fit does, which makes them for itself alone."""
+MOST_DESIGN, FEW_DESIGN = 1 << 20, 1 << 19
+"""Rows times classes times parameters up to which a fit keeps the derivatives, and up to which searches without a fold
+do, which take few steps: of more, some rows give the curvature."""
 
 
 def log_loss(rows: SortedRows, shares: Floats, weights: Floats | None, shapes: Coefficients) -> Smooth:
@@ -305,7 +305,7 @@ def log_loss(rows: SortedRows, shares: Floats, weights: Floats | None, shapes: C
     """
     n, k = rows.logs.shape
     total, each = float(n if weights is None else weights.sum()), np.ones(n) if weights is None else weights
-    if rows.logs.size * shapes.flat().size <= FEW_DESIGN:
+    if rows.logs.size * shapes.flat().size <= MOST_DESIGN:
         z = design(rows, shapes)
 
         def designed(flat: Floats) -> tuple[float, Floats]:
