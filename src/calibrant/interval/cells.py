@@ -85,15 +85,13 @@ class Cells(Record):
             return cls(np.inf, -np.inf, np.empty(0, dtype=np.intp), np.empty((3, 0)))
         low, high = float(x.min()), float(x.max())
         first, last = _cell_of(np.array([low, high])).tolist()
+        if len(x) <= last - first:
+            cells, at = np.unique(_cell_of(x), return_inverse=True)
+            return cls(low, high, cells, _sums(x, w, at, _centres(cells)))
         centres = _centres(np.arange(first, last + 1))
 
         def part(rows: slice) -> Floats:
-            cell = _cell_of(x[rows])
-            cell -= first
-            away = x[rows] - centres[cell]
-            along = away if w is None else w[rows] * away
-            columns = None if w is None else w[rows], along, along * away
-            return np.array([np.bincount(cell, each, len(centres)) for each in columns], dtype=np.float64)
+            return _sums(x[rows], None if w is None else w[rows], _cell_of(x[rows]) - first, centres)
 
         sums = added_over_blocks(len(x), part, BLOCK)
         filled = np.flatnonzero(sums[0])
@@ -135,6 +133,13 @@ class Cells(Record):
         share = down / (up + down)
         values = np.concatenate([mean[~split], np.minimum(m + up, high), np.maximum(m - down, low)])
         return values, np.concatenate([weight[~split], w * share, w * (1 - share)])
+
+
+def _sums(x: Floats, w: Floats | None, at: Indices, centres: Floats) -> Floats:
+    """Σw, Σw(x − c) and Σw(x − c)² of cells with these centres; each value lies in the cell `at`."""
+    away = x - centres[at]
+    along = away if w is None else w * away
+    return np.array([np.bincount(at, each, len(centres)) for each in (w, along, along * away)], dtype=np.float64)
 
 
 def _cell_of(values: Floats) -> Indices:

@@ -60,18 +60,24 @@ FEWER_FOLDS = {1_000_000: 1, 100_000: 2, 3_000: 3}
 worse than five."""
 
 
-def candidates_for(predictions: Predictions) -> tuple[Any, ...]:
-    """Maps worth trying at this size, by name or as recipes, Identity first."""
+ALONE = ("platt", "quadratic"), ("temperature", "structured_vector")
+"""Maps of one event and of several classes that may be the best single one, and add nothing to an average in which the
+others are: on the sets that `auto` was chosen on, averages without them are as good."""
+
+
+def candidates_for(predictions: Predictions, alone: bool = False) -> tuple[Any, ...]:
+    """Maps worth trying at this size, by name or as recipes, Identity first: for an average, or to be used `alone`."""
     n, k = predictions.n, predictions.n_classes
-    names = ("identity", "temperature", "ensemble_temperature")
+    names: tuple[Any, ...] = ("identity", "temperature", "ensemble_temperature")
+    if predictions.is_binary and n < FEW:
+        return ("identity", "gaussian_process")
     if predictions.is_binary:
-        if n < FEW:
-            return ("identity", "gaussian_process")
-        return (*names, "platt", "beta", "quadratic", "gaussian_process", "piecewise_linear", "venn_abers")
-    if k > MANY_CLASSES:
+        names += ("platt", "beta", "quadratic", "gaussian_process", "piecewise_linear", "venn_abers")
+    elif k > MANY_CLASSES:
         return (*names, "structured_vector", Bent("structured_vector"))
-    ordered = ("order_preserving",) * (n * k <= MOST_ORDERED)
-    return (*names, "structured_vector", "structured_matrix", "bent", *ordered)
+    else:
+        names += ("structured_vector", "structured_matrix", "bent", *("order_preserving",) * (n * k <= MOST_ORDERED))
+    return tuple(name for name in names if alone or name not in ALONE[not predictions.is_binary])
 
 
 @checked
@@ -99,7 +105,8 @@ class Auto(Recipe[CalibrationMap]):
         Number of folds of the cross-validation. From 3 000 probabilities (rows × classes)
         on, three of them are judged, two from 100 000, one from a million or 20 000 rows.
     candidates
-        Names or recipes of maps; by default they follow from the number of rows and classes.
+        Names or recipes of maps. By default they follow from the number of rows and classes;
+        an average leaves out some whose place others take.
     prefer
         `"average"`: the weighted mean of all candidates. `"simple"`: one of them, the one
         with the fewest parameters among those as good as the best, within one standard
@@ -138,7 +145,7 @@ class Auto(Recipe[CalibrationMap]):
         """The average or the chosen map, fitted on all rows."""
         from calibrant.maps import recipe_of
 
-        wanted = candidates_for(predictions) if self.candidates is None else self.candidates
+        wanted = self.candidates or candidates_for(predictions, alone=self.prefer == "simple")
         recipes = {each if isinstance(each, str) else repr(each): recipe_of(each) for each in wanted}
         with (
             reported(self.progress, "Trying maps") as report,

@@ -47,6 +47,8 @@ class Folds:
     """for each judged fold all rows but its own"""
     event: EventFolds | None = field(init=False)
     """the same as a table, for one event"""
+    found: dict[str, Any] = field(init=False, default_factory=dict)
+    """what several maps use, by name"""
 
     def __post_init__(self) -> None:
         here = self.judged
@@ -54,6 +56,12 @@ class Folds:
         self.masks = [self.index == f for f in range(self.n_judged)]
         self.event = _event_folds(self)
         self.others = _others(self.every, self.fold, self.n_judged, self.event)
+
+    def kept(self, name: str, make: Callable[[], Any]) -> Any:
+        """What these folds give, made once."""
+        if name not in self.found:
+            self.found[name] = make()
+        return self.found[name]
 
     def in_all(self, some: Bools) -> bool:
         """Have the other rows of every judged fold one of some, or none?"""

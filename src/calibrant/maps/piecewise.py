@@ -132,12 +132,15 @@ class PiecewiseLinear(BinaryRecipe):
         kept: Crossing = predictions.kept(f"folds of {self!r}", made)
         return kept
 
-    def _crossed(self, x: Floats, y: Floats, w: Floats, fold: Ints, total: float, doubts: Doubts = ()) -> Crossing:
+    def _crossed(
+        self, x: Floats, y: Floats, w: Floats, fold: Ints, total: float, doubts: Doubts = (), most: int | None = None
+    ) -> Crossing:
+        """Of at most so many folds, the first ones."""
         cells, family = cells_of(x, y, w, fold, int(fold.max()) + 1), self._family(total)
-        return Crossing(cells, *crossed(cells, family, self._most(total)), family, total, fold, doubts)
+        return Crossing(cells, *crossed(cells, family, self._most(total), most), family, total, fold, doubts)
 
     def held_out(self, folded: Folds, fitted: Any) -> Floats:
-        """A path of fits without each fold; the other folds' losses decide the numbers of pieces.
+        """A path of fits without each judged fold; the others' losses decide the numbers of pieces.
 
         Different predictions of no groups were in folds when the map was fitted: its paths are those. Others share
         paths with the rest of their fold or group.
@@ -154,7 +157,7 @@ class PiecewiseLinear(BinaryRecipe):
             weight = np.ones(len(x)) if event.weights is None else event.weights
             y, w = (each[order].astype(np.float64) for each in (event.outcomes, weight))
             rest = float(w.sum()) * (1 - 1 / (int(fold.max()) + 1))
-            known = self._crossed(x[order], y, w, fold[order], rest)
+            known = self._crossed(x[order], y, w, fold[order], rest, most=max(folded.n_judged, 2))
         lines = self._lines_without(known)
         found = sigmoid(continued(x, fold, lines)) if logit else _at_folds(x, fold, lines, known.family)
         return found[folded.judged]
@@ -167,7 +170,7 @@ class PiecewiseLinear(BinaryRecipe):
 
     def _lines_without(self, known: Crossing) -> list[Bent]:
         """The mean line of the numbers of pieces without each fold, by the losses of the other folds."""
-        masses, lines = known.cells.weight.sum(axis=0), []
+        masses, lines = known.cells.weight[:, : len(known.paths)].sum(axis=0), []
         for mass, mine, path in zip(masses, known.losses, known.paths, strict=True):
             total = float(masses.sum() - mass)
             shares = self._averaged((known.losses.sum(axis=0) - mine) / total, total)

@@ -12,6 +12,7 @@ from calibrant.bins import Binning, EqualMass, bins_of
 from calibrant.kernels.fit.isotonic import rates_if_hit, rates_if_missed
 from calibrant.maps.binary import BinaryMap, BinaryRecipe, PointwiseMap, doubts, narrowed
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
+from calibrant.maps.folds import Folds
 from calibrant.maps.logistic import Platt
 from calibrant.maps.several import event_recipe
 from calibrant.predictions import Event, Predictions
@@ -201,13 +202,49 @@ class VennAbers(BinaryRecipe):
     def fit_event(self, predictions: Predictions) -> VennAbersMap:
         """Both fits for every score in two passes; runs of equal rates are kept as one step."""
         pooled = predictions.event("binary").pooled
-        low = np.concatenate([[0.0], rates_if_missed(pooled.weight, pooled.hits)])
-        high = np.append(rates_if_hit(pooled.weight, pooled.hits), 1.0)
-        rises, ends = np.flatnonzero(np.diff(low)), np.flatnonzero(np.diff(high))
-        lower = pooled.values[rises], low[np.append(0, rises + 1)]
-        upper = pooled.values[ends], high[np.append(ends, len(high) - 1)]
         fit = Fit(predictions.n, cautions=doubts(pooled))
-        return VennAbersMap(predictions.classes, True, fit, *lower, *upper)
+        return VennAbersMap(predictions.classes, True, fit, *_steps(pooled.values, pooled.weight, pooled.hits))
+
+    def held_out(self, folded: Folds, fitted: Any) -> Floats:
+        """From one table of all rows, less those of each fold."""
+        if not folded.every.is_binary or folded.every.squares is not None:
+            return BinaryRecipe.held_out(self, folded, fitted)  # super() does not know a class with slots
+        values, weights, hits, judged = _tables(folded)
+        found = np.empty(len(judged))
+        for weight, hit, mask in zip(weights, hits, folded.masks, strict=True):
+            there = weight > 0
+            steps = _steps(values[there], weight[there], hit[there])
+            found[mask] = _least_regret(*pair_at(judged[mask], *steps))
+            folded.step()
+        return found
+
+
+def _tables(folded: Folds) -> tuple[Floats, Floats, Floats, Floats]:
+    """Different predictions, or cells of them, the weight and hits of the other rows of each fold there, and the judged rows."""
+    if folded.event is not None and folded.event.cells:
+        return folded.event.z, folded.event.weight, folded.event.hits, folded.event.judged
+    event = folded.every.event("binary")
+    values, mass = event.pooled.values, np.ones(len(event.probs)) if event.weights is None else event.weights
+    at = np.searchsorted(values, event.probs) + len(values) * folded.fold
+    n_folds = int(folded.fold.max()) + 1
+    sums = (np.bincount(at, each, n_folds * len(values)).reshape(n_folds, -1) for each in (mass, mass * event.outcomes))
+    weights, hits = (
+        np.stack([np.delete(each, f, axis=0).sum(axis=0) for f in range(folded.n_judged)]) for each in sums
+    )
+    return values, weights, hits, event.probs[folded.judged]
+
+
+def _steps(values: Floats, weight: Floats, hits: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Cuts and heights of the lower and of the upper step function."""
+    low = np.concatenate([[0.0], rates_if_missed(weight, hits)])
+    high = np.append(rates_if_hit(weight, hits), 1.0)
+    rises, ends = np.flatnonzero(np.diff(low)), np.flatnonzero(np.diff(high))
+    return values[rises], low[np.append(0, rises + 1)], values[ends], high[np.append(ends, len(high) - 1)]
+
+
+def _least_regret(low: Floats, high: Floats) -> Floats:
+    """The value between the two rates whose largest regret in log score over both outcomes is least."""
+    return high / (1 - low + high)
 
 
 ORDER = "must nowhere be less than low"
@@ -238,9 +275,8 @@ class VennAbersMap(PointwiseMap):
         return self._pair(self._probs(probs, logits))
 
     def at(self, p: Floats) -> Floats:
-        """p₁/(1 − p₀ + p₁), the value whose largest regret in log score over the two outcomes is least."""
-        low, high = self._pair(p)
-        return high / (1 - low + high)
+        """p₁/(1 − p₀ + p₁)."""
+        return _least_regret(*self._pair(p))
 
     def _pair(self, p: Floats) -> tuple[Floats, Floats]:
         return pair_at(p, self.low_cuts, self.low, self.high_cuts, self.high)

@@ -123,6 +123,10 @@ class Temperature(Recipe["TemperatureMap"]):
 
     def betas(self, folded: Folds, fitted: TemperatureMap) -> Floats | None:
         """1/T without each fold; None where they are not found at once, or a probability of 0 is not read alike in all."""
+        found: Floats | None = folded.kept(f"betas of {self!r}", lambda: self._betas(folded, fitted))
+        return found
+
+    def _betas(self, folded: Folds, fitted: TemperatureMap) -> Floats | None:
         event, every = folded.event, folded.every
         if event is not None and not event.certain:
             hits = hits_and_prior(event.weight, event.hits, event.z, self.penalty)

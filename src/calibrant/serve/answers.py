@@ -165,7 +165,7 @@ def _method(method: Any) -> Data:
 def _maps(data: Any) -> list[Data]:
     """All maps, those first that suit the data."""
     known = methods("map")
-    suited = [each for each in candidates_for(data) if isinstance(each, str)]
+    suited = [each for each in candidates_for(data, alone=True) if isinstance(each, str)]
     auto = {"name": "auto", "summary": "An average of the maps that suit the data, by their held-out scores."}
     return [auto, *(_method(known[name]) for name in dict.fromkeys([*suited, *known]))]
 

@@ -241,7 +241,8 @@ class _Parts:
             return None
         names: Iterable[Any] = QUICK["one event" if self.predictions.is_binary else "several classes"]
         if self.full:
-            names = [each for each in candidates_for(self.predictions) if isinstance(each, str) and each != "identity"]
+            suited = candidates_for(self.predictions, alone=True)
+            names = [each for each in suited if isinstance(each, str) and each != "identity"]
         elif self.numbers <= MOST_PER_CLASS and not self.predictions.is_binary:
             names = (*names, PER_CLASS)
         if not self.full:

@@ -292,12 +292,12 @@ def loss(cells: Cells, weight: Floats, hits: Floats, family: Family, bent: Bent)
     return fit_heights(cells.x, weight, hits, bent.t, bent.h, family, 0.0, 0, fast)[1]
 
 
-def crossed(cells: Cells, family: Family, most: int) -> tuple[list[list[Bent]], Floats]:
-    """Paths of all folds, each without its rows; held-out losses by fold and by 0 (the identity), 1, 2, … pieces."""
+def crossed(cells: Cells, family: Family, most: int, n_folds: int | None = None) -> tuple[list[list[Bent]], Floats]:
+    """Paths of all folds, or the first ones, each without its rows; held-out losses by fold and by 0 (the identity), 1, … pieces."""
     weight, hits = cells.weight.sum(axis=1), cells.hits.sum(axis=1)
     identity = Bent(cells.t[[0, -1]], cells.t[[0, -1]])
     paths, losses = [], []
-    for w, s in zip(cells.weight.T.copy(), cells.hits.T.copy(), strict=True):
+    for w, s in zip(cells.weight.T[:n_folds].copy(), cells.hits.T[:n_folds].copy(), strict=True):
         paths.append(path(cells, weight - w, hits - s, family, most))
         losses.append([loss(cells, w, s, family, bent) for bent in (identity, *paths[-1])])
     return paths, np.array(losses)
