@@ -236,6 +236,16 @@ def test_candidates_grow_with_the_data(rng):
     assert all(candidates_for(tempered(rng, n))[0] == "identity" for n in (50, 1000))
     many = Predictions(np.arange(300) % 150, np.full((300, 150), 1 / 150))
     assert "structured_matrix" not in candidates_for(many)
+    assert "structured_vector" in candidates_for(many)  # whose place no matrix takes
+
+
+@pytest.mark.parametrize(("k", "names"), [(2, {"platt", "quadratic"}), (3, {"temperature", "structured_vector"})])
+def test_a_single_map_is_chosen_from_more_than_an_average_needs(rng, k, names):
+    given = calibrated(rng, 200) if k == 2 else Predictions(np.arange(200) % 3, rng.dirichlet(np.ones(3), 200))
+    averaged, alone = set(candidates_for(given)), set(candidates_for(given, alone=True))
+    assert alone - averaged == names
+    tried = {each.name for each in Auto(prefer="simple").fit(given).fit.choice.candidates}
+    assert names <= tried
 
 
 RIGHT = np.full((100, 10), 1e-4 / 9)
@@ -312,7 +322,7 @@ def test_progress_is_told(rng):
 
 
 def test_of_many_rows_one_fold_is_judged(rng, monkeypatch):
-    monkeypatch.setattr("calibrant.maps.auto.MANY", 100)
+    monkeypatch.setattr("calibrant.maps.auto.FEWER_OF_ROWS", {100: 1})
     said, seen = calibrated(rng, 500), []
     recipe = Auto(candidates=("identity", "platt"), progress=lambda done, of: seen.append((done, of)))
     choice = recipe.fit(said).fit.choice
@@ -455,4 +465,4 @@ def test_weights_that_are_no_numbers_of_rows_are_held_out_too(rng):
     p = rng.random(80)
     y, w = rng.random(80) < p, rng.random(80) + 0.5
     names = [each.name for each in cal.recalibrate(y, p, weights=w).fit.choice.candidates]
-    assert {"gaussian_process", "platt"} <= set(names)
+    assert {"gaussian_process", "beta", "venn_abers"} <= set(names)

@@ -52,17 +52,16 @@ LEVEL = 0.95
 MOST_KEPT = 1 << 20
 """Held-out probabilities up to which these intervals wait until the choice is read: they take long, and few read them."""
 
-MANY = 20_000
-"""Rows from which on one fold is judged instead of all: time is short, and rows are enough."""
-
 FEWER_FOLDS = {1_000_000: 1, 100_000: 2, 3_000: 3}
-"""Probabilities (rows × classes) from which on so many folds are judged. With fewer, one fold tells the maps apart much
-worse than five."""
+"""Probabilities (rows × classes) from which on so many folds are judged instead of all: time is short. With fewer, one fold
+tells the maps apart much worse than five."""
 
+FEWER_OF_ROWS = {20_000: 1, 10_000: 2}
+"""The same by rows, which are enough here."""
 
-ALONE = ("platt", "quadratic"), ("temperature", "structured_vector")
-"""Maps of one event and of several classes that may be the best single one, and add nothing to an average in which the
-others are: on the sets that `auto` was chosen on, averages without them are as good."""
+ALONE = {"one event": ("platt", "quadratic"), "several classes": ("temperature", "structured_vector")}
+"""Maps that may be the best single one, and add nothing to an average in which the others are: on the sets that `auto`
+was chosen on, averages without them are as good."""
 
 
 def candidates_for(predictions: Predictions, alone: bool = False) -> tuple[Any, ...]:
@@ -77,7 +76,8 @@ def candidates_for(predictions: Predictions, alone: bool = False) -> tuple[Any, 
         return (*names, "structured_vector", Bent("structured_vector"))
     else:
         names += ("structured_vector", "structured_matrix", "bent", *("order_preserving",) * (n * k <= MOST_ORDERED))
-    return tuple(name for name in names if alone or name not in ALONE[not predictions.is_binary])
+    left_out = () if alone else ALONE["one event" if predictions.is_binary else "several classes"]
+    return tuple(name for name in names if name not in left_out)
 
 
 @checked
@@ -103,7 +103,8 @@ class Auto(Recipe[CalibrationMap]):
         `Score`. The weights of an average follow the log score.
     n_folds
         Number of folds of the cross-validation. From 3 000 probabilities (rows × classes)
-        on, three of them are judged, two from 100 000, one from a million or 20 000 rows.
+        on, three of them are judged, two from 100 000 or 10 000 rows, one from a million or
+        20 000 rows.
     candidates
         Names or recipes of maps. By default they follow from the number of rows and classes;
         an average leaves out some whose place others take.
@@ -219,7 +220,8 @@ class _Trial:
         n, numbers = predictions.n, predictions.n * (1 if predictions.is_binary else predictions.n_classes)
         if predictions.groups is None and n >= 2 * FEWEST:
             few = [judged for least, judged in FEWER_FOLDS.items() if numbers >= least]
-            self.n_judged = min([self.n_judged, *few, *[1] * (n >= MANY)])
+            few += [judged for least, judged in FEWER_OF_ROWS.items() if n >= least]
+            self.n_judged = min(self.n_judged, *few, self.n_folds)
         some = self.n_judged < self.n_folds
         every, fold = numbered_folds(predictions, self.n_folds ** (1 + some))
         turns, strict = self.n_folds if some else 1, len(self.recipes) > 1

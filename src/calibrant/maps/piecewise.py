@@ -133,11 +133,11 @@ class PiecewiseLinear(BinaryRecipe):
         return kept
 
     def _crossed(
-        self, x: Floats, y: Floats, w: Floats, fold: Ints, total: float, doubts: Doubts = (), most: int | None = None
+        self, x: Floats, y: Floats, w: Floats, fold: Ints, total: float, doubts: Doubts = (), n_folds: int | None = None
     ) -> Crossing:
-        """Of at most so many folds, the first ones."""
+        """Paths without each fold, or each of the first ones."""
         cells, family = cells_of(x, y, w, fold, int(fold.max()) + 1), self._family(total)
-        return Crossing(cells, *crossed(cells, family, self._most(total), most), family, total, fold, doubts)
+        return Crossing(cells, *crossed(cells, family, self._most(total), n_folds), family, total, fold, doubts)
 
     def held_out(self, folded: Folds, fitted: Any) -> Floats:
         """A path of fits without each judged fold; the others' losses decide the numbers of pieces.
@@ -157,7 +157,7 @@ class PiecewiseLinear(BinaryRecipe):
             weight = np.ones(len(x)) if event.weights is None else event.weights
             y, w = (each[order].astype(np.float64) for each in (event.outcomes, weight))
             rest = float(w.sum()) * (1 - 1 / (int(fold.max()) + 1))
-            known = self._crossed(x[order], y, w, fold[order], rest, most=max(folded.n_judged, 2))
+            known = self._crossed(x[order], y, w, fold[order], rest, n_folds=max(folded.n_judged, 2))
         lines = self._lines_without(known)
         found = sigmoid(continued(x, fold, lines)) if logit else _at_folds(x, fold, lines, known.family)
         return found[folded.judged]
