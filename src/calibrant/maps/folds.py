@@ -91,11 +91,14 @@ class Folds:
 
 def continued(z: Floats, fold: Ints, lines: Iterable[Bent]) -> Floats:
     """At every row the line of its fold, with slope one beyond the rows of the other folds; NaN where there is no line."""
-    found = np.full(len(z), np.nan)
+    found, lowest, highest = np.full(len(z), np.nan), int(z.argmin()), int(z.argmax())
     for f, line in enumerate(lines):
-        mine, others = z[fold == f], z[fold != f]
-        inner = np.clip(mine, others.min(), others.max())
-        found[fold == f] = line.at(inner) + (mine - inner)
+        here = fold == f
+        mine = z[here]
+        low = z[lowest] if fold[lowest] != f else z[~here].min()
+        high = z[highest] if fold[highest] != f else z[~here].max()
+        inner = np.clip(mine, low, high)
+        found[here] = line.at(inner) + (mine - inner)
     return found
 
 
@@ -122,6 +125,8 @@ class EventFolds:
     """are places cells?"""
     certain: bool
     """are some predictions 0 or 1, which are read as one rounding unit away?"""
+    order: Ints | None = None
+    """rows sorted by log-odds, then outcome, where places are cells"""
 
     def regressions(self, columns: Callable[[Floats], Floats], hits: Floats, near: Floats) -> tuple[Floats, Bools]:
         """Coefficients `(folds, columns)` of logistic regressions on columns of the log-odds, and whether each was found."""
@@ -148,13 +153,13 @@ def _event_folds(folded: Folds) -> EventFolds | None:
     if every.soft or limit < FAR or len(z) < COARSE_FROM:
         others = np.arange(folded.n_judged)[:, None] != fold
         return EventFolds(z, others * weight, others * (weight * outcomes), *judged, False, limit < FAR)
-    order = np.argsort(z, kind="stable")
+    order = np.lexsort((outcomes, z))
     cells = cells_of(z[order], outcomes[order], weight[order], fold[order], int(fold.max()) + 1, CELLS)
     mass, hits = (
         np.maximum(each.sum(axis=1, keepdims=True) - each[:, : folded.n_judged], 0.0).T
         for each in (cells.weight, cells.hits)
     )
-    return EventFolds(cells.x, mass, np.minimum(hits, mass), *judged, True, False)
+    return EventFolds(cells.x, mass, np.minimum(hits, mass), *judged, True, False, order)
 
 
 def _others(every: Predictions, fold: Ints, n_judged: int, event: EventFolds | None) -> list[Predictions]:

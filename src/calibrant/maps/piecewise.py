@@ -149,7 +149,9 @@ class PiecewiseLinear(BinaryRecipe):
         if not every.is_binary or self.n_pieces != "average":
             return BinaryRecipe.held_out(self, folded, fitted)  # super() does not know a class with slots
         x, event = self._places(every), every.event("binary")
-        order, fold, known = np.lexsort((event.outcomes, x)), folded.fold, self._crossing(folded.given)
+        sorted_here = folded.event.order if folded.event is not None and logit else None
+        order = np.lexsort((event.outcomes, x)) if sorted_here is None else sorted_here
+        fold, known = folded.fold, self._crossing(folded.given)
         if every.groups is None and len(known.fold) == len(x) and bool((np.diff(x[order]) > 0).all()):
             fold = np.empty_like(known.fold)
             fold[order] = known.fold

@@ -188,6 +188,7 @@ def fit_mixture(chances: Floats, weight: Floats, near: Floats | None = None) -> 
 
     The loss is convex; a weight that would become negative is held at 0 until its slope
     is negative again. `near` is where a search begins whose last step may be as long as `CLOSE`.
+    With many rows the optimum of some of them is where the search begins.
     """
     w, m = weight / weight.sum(), chances.shape[1]
 
@@ -205,7 +206,11 @@ def fit_mixture(chances: Floats, weight: Floats, near: Floats | None = None) -> 
             curvature += (ratio.T * mass) @ ratio
         return _simplex_step(u, slope, curvature)
 
-    found = newton(loss, step, np.full(m, 1 / m), 1e-12) if near is None else newton(loss, step, near, CLOSE)
+    start, every = np.full(m, 1 / m), len(w) // BLOCK
+    if near is None and every >= 4:
+        rough = fit_mixture(chances[::every], weight[::every])
+        start = rough.coefficients if rough.converged else start
+    found = newton(loss, step, start, 1e-12) if near is None else newton(loss, step, near, CLOSE)
     return NewtonFit(found.coefficients / found.coefficients.sum(), found.loss, found.converged)
 
 
