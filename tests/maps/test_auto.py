@@ -239,7 +239,9 @@ def test_candidates_grow_with_the_data(rng):
     assert "structured_vector" in candidates_for(many)  # whose place no matrix takes
 
 
-@pytest.mark.parametrize(("k", "names"), [(2, {"platt", "quadratic"}), (3, {"temperature", "structured_vector"})])
+@pytest.mark.parametrize(
+    ("k", "names"), [(2, {"temperature", "platt", "quadratic"}), (3, {"temperature", "structured_vector"})]
+)
 def test_a_single_map_is_chosen_from_more_than_an_average_needs(rng, k, names):
     given = calibrated(rng, 200) if k == 2 else Predictions(np.arange(200) % 3, rng.dirichlet(np.ones(3), 200))
     averaged, alone = set(candidates_for(given)), set(candidates_for(given, alone=True))

@@ -15,12 +15,12 @@ from calibrant.kernels.logits import sigmoid, softplus
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import FAR, BinaryRecipe, LimitedMap, one_outcome, pooled_log_odds
 from calibrant.maps.calibration_map import CalibrationMap, Fit, fitted_once, map_recipe, map_record
-from calibrant.maps.folds import Folds
+from calibrant.maps.folds import EventFolds, Folds
 from calibrant.maps.log_space import check_penalty, hits_and_prior
 from calibrant.predictions import Predictions
 from calibrant.results.constraints import BIG, Above, Within
 from calibrant.state.pooled import Pooled
-from calibrant.types import Floats
+from calibrant.types import Bools, Floats
 
 LN_2 = float(np.log(2))
 
@@ -277,20 +277,32 @@ class Beta(BinaryRecipe):
         return BetaMap(predictions.classes, True, fit, a, b, c, limit)
 
     def held_out(self, folded: Folds, fitted: Any) -> Floats:
-        """All folds at once; those in which a coefficient would be negative by themselves."""
+        """All folds at once; those in which a search does not end by themselves."""
         event, names = folded.event, tuple(self._columns(np.zeros(1)))
         if event is None:
             return BinaryRecipe.held_out(self, folded, fitted)  # super() does not know a class with slots
-
-        def columns(z: Floats) -> Floats:
-            return np.stack(list(self._columns(z).values())).T
-
         hits = hits_and_prior(event.weight, event.hits, event.z, self.penalty)
-        found, ended = event.regressions(columns, hits, fitted.coefficients(names))
-        for f in np.flatnonzero(~ended | (found[:, [name != "c" for name in names]] < 0).any(axis=1)):
+        found, ended = self._each(event, hits, names, fitted)
+        for f in np.flatnonzero(~ended):
             alone: Any = fitted_once(self, folded.others[f], fitted)
             found[f] = alone.coefficients(names)
-        return event.answers(columns, found)
+        return event.answers(partial(self._stacked, names=names), found)
+
+    def _stacked(self, z: Floats, names: tuple[str, ...]) -> Floats:
+        columns = self._columns(z)
+        return np.stack([columns[name] for name in names]).T
+
+    def _each(self, event: EventFolds, hits: Floats, names: tuple[str, ...], fitted: Any) -> tuple[Floats, Bools]:
+        """Coefficients without each fold; a negative slope is set to 0 and the others are fitted again."""
+        found, ended = event.regressions(partial(self._stacked, names=names), hits, fitted.coefficients(names))
+        slopes = np.where([name == "c" for name in names], np.inf, found)
+        least = slopes.argmin(axis=1)
+        for i in np.unique(least[slopes.min(axis=1) < 0]) if len(names) > 1 else ():
+            some = (least == i) & (slopes[:, i] < 0)
+            part = replace(event, weight=event.weight[some])
+            rest, ends = self._each(part, hits[some], names[:i] + names[i + 1 :], fitted)
+            found[some], ended[some] = np.insert(rest, i, 0.0, axis=1), ends
+        return np.where(np.isinf(slopes), found, np.maximum(found, 0.0)), ended
 
 
 @map_record
