@@ -103,14 +103,13 @@ def density_error(
         power = _pointwise(pooled, pooled.hits / pooled.weight, norm)
         cautions = (f"a bandwidth of {width:g} smooths nothing: rates of equal predictions are taken as they are",)
     else:
-        nodes = spread_nodes(pooled, width)
-        rate, density = smooth_rate(nodes, pooled, width)
+        nodes, pointwise = spread_nodes(pooled, width), method == "pointwise"
+        both, k = np.concatenate([nodes, pooled.values]) if pointwise else nodes, len(nodes)
+        rates, densities = smooth_rate(both, pooled, width)
+        rate, density = rates[:k], densities[:k]
         held = density > 0
         parts = {"curve": Line.thinned(nodes[held], rate[held]), "density": Line.thinned(nodes[held], density[held])}
-        if method == "pointwise":
-            power = _pointwise(pooled, smooth_rate(pooled.values, pooled, width)[0], norm)
-        else:
-            power = _integrated(nodes, rate, density, norm)
+        power = _pointwise(pooled, rates[k:], norm) if pointwise else _integrated(nodes, rate, density, norm)
     value = rooted(power, norm, root)
     described = {"view": predictions.view(view), "norm": norm, "method": method, "bandwidth": width, "root": root}
     title = norm_of_name(norm, root) + "KDE calibration error"

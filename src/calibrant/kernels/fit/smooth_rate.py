@@ -71,12 +71,16 @@ def triweight_sums(
     moments = np.empty((len(points), 14))
     out = np.empty((len(at), 2))
     fast = worth_compiling(len(points), COMPILE_FROM_POINTS) or len(at) >= COMPILE_FROM_QUERIES
-    (cell_moments if fast else _plain_moments)(u, first, second, bounds, moments)
+    summed: Callable[..., None] = cell_moments if fast else _plain_moments
     query: Callable[..., None] = window_sums if fast else _plain_window_sums
+
+    def moments_of(some: slice) -> None:
+        summed(u, first, second, bounds[some.start : some.stop + 1], moments)
 
     def part(rows: slice) -> None:
         query(*(each[rows] for each in queries), cells, bounds, moments, out[rows])
 
+    list(over_blocks(len(cells), moments_of, max(len(cells) * BLOCK_QUERIES // len(points), 1)))
     list(over_blocks(len(at), part, BLOCK_QUERIES))
     return out[:, 0], out[:, 1]
 
