@@ -15,6 +15,7 @@ from calibrant.bins.equal_width import MOST_GRID_BINS
 from calibrant.estimate.compat import PRESETS, RunsOf, collect_as
 from calibrant.infer.squared import class_intervals, overall_interval
 from calibrant.inputs import check_choice, check_count
+from calibrant.kernels.sums.bin_sums import sum_of_sizes
 from calibrant.kernels.sums.folded_normal import folded_normal_mean
 from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.norms import Norm, check_norm, noise_power, norm_of_name, rooted
@@ -110,8 +111,8 @@ def _measured(predictions: Predictions, bins: Binning, view: Any, options: Optio
 
 def _of_gaps(rows: tuple[Array, Array], view: str, bins: Any, options: Options) -> Estimate:
     """That of few rows: its value now, and all sums of the bins when something that needs them is read."""
-    gap, n = np.add.reduce(np.abs(bins.gaps(*rows))), len(rows[0])
-    return _OfRows(rows, bins, view, options).estimate(options.title(view), options.single(float(gap) / n), n)
+    n = len(rows[0])
+    return _OfRows(rows, bins, view, options).estimate(NAMES[1], sum_of_sizes(bins.gaps(*rows)) / n, n)
 
 
 @estimator("ece", "expected calibration error", "ECE", views=EVERY_VIEW)
@@ -220,7 +221,7 @@ class Options:
 
     @property
     def of_gaps(self) -> bool:
-        """Does the value need no more of each bin than Σ(p − y)?"""
+        """Is it the plain ECE, which needs no more of each bin than Σ(p − y)?"""
         return self.norm == 1 and not self.debiased
 
     @property
