@@ -28,6 +28,9 @@ CHUNK = 1 << 14
 SEARCHED = 128
 """Probabilities up to which a search of each takes less time than the calls of a guess."""
 
+PAIRS = CHUNK >> 1
+"""Rows whose pairs of numbers fit in the same memory."""
+
 ADDED_AT = 1 << 11
 """Rows from which `np.add.at` takes less time than `np.bincount`; both add them in order."""
 
@@ -161,8 +164,17 @@ def rounded_down(edges: Floats, dtype: Any) -> Array:
 
 def index_sums(index: Indices, probs: Array, outcomes: Array, weights: Array | None, n_bins: int) -> Floats:
     """Sums in the bins that `index` names."""
-    sums, pairs = np.zeros((n_bins, 4)), np.empty(len(probs), np.complex128)
-    into, first, second = sums.view(np.complex128), pairs.real, pairs.imag  # two sums in one pass
+    sums = np.zeros((n_bins, 4))
+    for start in range(0, len(probs), PAIRS):
+        rows = slice(start, start + PAIRS)
+        _add_pairs(sums, index[rows], probs[rows], outcomes[rows], None if weights is None else weights[rows])
+    return sums
+
+
+def _add_pairs(sums: Floats, index: Indices, probs: Array, outcomes: Array, weights: Array | None) -> None:
+    """Two sums in one pass, as the parts of a complex number."""
+    into, pairs = sums.view(np.complex128), np.empty(len(probs), np.complex128)
+    first, second = pairs.real, pairs.imag
     first[:], second[:] = 1.0 if weights is None else weights, probs
     if weights is not None:
         second *= weights
@@ -172,7 +184,6 @@ def index_sums(index: Indices, probs: Array, outcomes: Array, weights: Array | N
     if weights is not None:
         second *= weights
     np.add.at(into[:, 1], index, pairs)
-    return sums
 
 
 def weights_in(rows: slice, weights: Array | None) -> tuple[Array, int]:
