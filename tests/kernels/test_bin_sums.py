@@ -183,12 +183,6 @@ def test_gaps_and_sums_have_the_same_bits_however_they_are_added(event, monkeypa
     assert np.array_equal(bin_sums.grid_sums(probs, outcomes, weights, thresholds), sums)
 
 
-@pytest.mark.parametrize("n", [0, 1, bin_sums.FEW_BINS, bin_sums.FEW_BINS + 1])
-def test_sizes_are_added_in_python_as_in_numpy(rng, n):
-    values = rng.normal(size=n)
-    assert bin_sums.sum_of_sizes(values) == pytest.approx(np.abs(values).sum(), rel=ROUNDING)
-
-
 def test_strided_and_read_only_columns_give_the_same_sums(event, monkeypatch):
     probs, outcomes, _ = event
     thresholds = EqualWidth(15).thresholds(probs.dtype)

@@ -15,7 +15,6 @@ from calibrant.bins.equal_width import MOST_GRID_BINS
 from calibrant.estimate.compat import PRESETS, RunsOf, collect_as
 from calibrant.infer.squared import class_intervals, overall_interval
 from calibrant.inputs import check_choice, check_count
-from calibrant.kernels.sums.bin_sums import sum_of_sizes
 from calibrant.kernels.sums.folded_normal import folded_normal_mean
 from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.norms import Norm, check_norm, noise_power, norm_of_name, rooted
@@ -112,7 +111,7 @@ def _measured(predictions: Predictions, bins: Binning, view: Any, options: Optio
 def _of_gaps(rows: tuple[Array, Array], view: str, bins: Any, options: Options) -> Estimate:
     """That of few rows: its value now, and all sums of the bins when something that needs them is read."""
     n = len(rows[0])
-    return _OfRows(rows, bins, view, options).estimate(NAMES[1], sum_of_sizes(bins.gaps(*rows)) / n, n)
+    return _OfRows(rows, bins, view, options).estimate(NAMES[1], float(np.add.reduce(np.abs(bins.gaps(*rows)))) / n, n)
 
 
 @estimator("ece", "expected calibration error", "ECE", views=EVERY_VIEW)

@@ -15,7 +15,7 @@ from calibrant.types import Array
 
 CLASSES = (0, 1)
 CODES = UNSIGNED[1]
-FLOAT_BITS: dict[Any, tuple[Any, int]] = {dtype: BITS[dtype.itemsize] for dtype in map(np.dtype, FLOATS)}
+FLOAT_BITS: dict[Any, tuple[Any, int]] = {dtype: BITS[dtype.itemsize] for dtype in FLOATS}
 """By the type of floats: the whole numbers of the same bits, and the bits of 1."""
 
 WHOLE: dict[Any, Any] = {np.dtype(c): UNSIGNED[np.dtype(c).itemsize] for c in "?bhilqBHILQ"}
@@ -47,8 +47,8 @@ def few_plain_rows(labels: Any, probs: Any, counts: Any, weights: Any) -> tuple[
         return None
     if labels.dtype is not CODES:
         codes = codes.astype(CODES)
-    codes.setflags(False)
-    probs.setflags(False)
+    codes.setflags(write=False)
+    probs.setflags(write=False)
     return codes, probs
 
 

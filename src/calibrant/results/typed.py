@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache
 from types import NoneType, UnionType
@@ -106,7 +106,7 @@ class _Reader:
             self.constraints += [(name, found, each) for each in said]
         return found
 
-    def _union(self, kinds: Sequence[Reading], optional: bool, value: Any, name: str) -> Any:
+    def _union(self, kinds: list[Reading], optional: bool, value: Any, name: str) -> Any:
         if value is None and optional:
             return None
         for read in kinds[:-1]:
@@ -145,7 +145,7 @@ class _Reader:
             self.constraints.append((name, array, self.numbers))
         return array
 
-    def _tuple(self, kinds: Sequence[Reading], alike: bool, value: Any, name: str) -> Any:
+    def _tuple(self, kinds: list[Reading], alike: bool, value: Any, name: str) -> Any:
         if not isinstance(value, list | tuple):
             raise self._refused(name, "a list", value)
         each = kinds * len(value) if alike else kinds

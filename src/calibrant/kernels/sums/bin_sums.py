@@ -10,7 +10,6 @@ just below, so there is one rule to write and to test.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -93,18 +92,10 @@ def grid_gaps(probs: Array, outcomes: Array, thresholds: Array) -> Floats:
     apart = outcomes.astype(WIDE)  # faster than two types in one pass
     np.subtract(probs, apart, apart)
     index, n_bins = grid_index(probs, thresholds), len(thresholds) - 1
-    if len(probs) < ADDED_AT:
-        return np.bincount(index, apart, n_bins)
-    gaps = np.zeros(n_bins)
-    np.add.at(gaps, index, apart)
+    gaps: Any = np.bincount(index, apart, n_bins) if len(probs) < ADDED_AT else np.zeros(n_bins)
+    if len(probs) >= ADDED_AT:
+        np.add.at(gaps, index, apart)
     return gaps
-
-
-def sum_of_sizes(values: Floats) -> float:
-    """Σ|x|, of a few numbers without the calls of NumPy, which take twice as long."""
-    if len(values) > FEW_BINS:
-        return float(np.add.reduce(np.abs(values)))
-    return math.fsum(map(abs, values.tolist()))
 
 
 def _in_order(n: int, part: Callable[[slice], Floats], n_bins: int) -> Floats:
@@ -265,48 +256,6 @@ def gap_pass(probs: Any, outcomes: Any, thresholds: Any, scale: Any, sums: Any) 
     """Add p − y to the sum of its bin."""
     for i in range(np.uintp(len(probs))):
         sums[guarded_bin(probs[i], thresholds, scale)] += np.float64(probs[i]) - np.float64(outcomes[i])
-
-
-def error_grid(probs: Array, outcomes: Array, weights: Array | None, cells: int) -> Floats:
-    """Σ w(p − y) at the centre of each cell, over Σ w."""
-    if len(probs) >= COMPILE_FROM:
-
-        def part(rows: slice) -> Floats:
-            sums = np.zeros(cells + 2)
-            share_errors(probs[rows], outcomes[rows], *weights_in(rows, weights), np.float64(cells), sums)
-            return sums
-
-        outer: Floats = added_over_blocks(len(probs), part)
-    else:
-        p = probs.astype(np.float64)
-        mass = p - outcomes if weights is None else weights * (p - outcomes)
-        place = p * cells + 0.5
-        index = place.astype(np.intp)
-        share = place - index
-        outer = np.bincount(index, mass * (1 - share), minlength=cells + 2).astype(np.float64)
-        outer += np.bincount(index + 1, mass * share, minlength=cells + 2)
-    grid = outer[1:-1]
-    grid[0] += outer[0]
-    grid[-1] += outer[-1]
-    return grid / (len(probs) if weights is None else weights.sum())
-
-
-@compiled
-def share_errors(probs: Any, outcomes: Any, weights: Any, step: int, cells: float, outer: Any) -> None:
-    """One pass; a cell beyond each end takes what is reflected.
-
-    `step` 0 gives every row the first weight.
-    """
-    last = np.int64(len(outer) - 2)
-    for i in range(np.uintp(len(probs))):
-        p = np.float64(probs[i])
-        place = p * cells + 0.5
-        # within the grid even if the user has changed the array after it was checked
-        left = np.uintp(min(max(np.int64(place), np.int64(0)), last))
-        share = place - np.float64(left)
-        mass = weights[np.uintp(i) * np.uintp(step)] * (p - np.float64(outcomes[i]))
-        outer[left] += mass * (1.0 - share)
-        outer[left + np.uintp(1)] += mass * share
 
 
 BLOCK_ENTRIES = 1 << 22
