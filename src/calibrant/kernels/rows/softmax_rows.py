@@ -17,8 +17,8 @@ from calibrant.types import Array, Indices
 MOST_COLUMNS = 128
 """Up to here NumPy adds a row in one go, eight sums side by side; longer rows it halves."""
 
-PLACES = 1 << 13
-"""Places where numbers of a row leave their mark, a power of two: they fit in a core's nearest cache."""
+PLACES = 1 << 14
+"""Places where numbers of a row leave their mark, by their last bits; a power of two. They fit in a core's nearest cache."""
 
 
 class Bits(NamedTuple):
@@ -108,15 +108,17 @@ def row_sum(row: Any, few: int) -> Any:
 @compiled
 def has_ties(bits: Any, mark: Any, marks: Any) -> bool:
     """Are two numbers of a row equal? Each leaves the row's mark at a place; where one finds it, those before it are looked at."""
-    last, found = np.uintp(len(marks) - 1), 0
+    last, found = np.uint32(len(marks) - 1), 0
     for j in range(np.uintp(len(bits))):
         own = bits[j]
-        place = np.uintp((own ^ (own >> np.uint32(16))) & last)
+        place = np.uintp(own & last)
         if marks[place] == mark:
             for i in range(j):
                 found += bits[i] == own
+            if found:
+                return True
         marks[place] = mark
-    return found > 0
+    return False
 
 
 @compiled
