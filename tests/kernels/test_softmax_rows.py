@@ -72,11 +72,13 @@ def test_a_map_gives_the_same_before_and_after_the_loops_are_compiled(rng, monke
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     powers[::9, 4] = 0.0
     given = {"logits": logits} if are_logits else {"probs": powers / powers.sum(axis=1, keepdims=True)}
-    found = []
-    for ready in (False, True):
-        monkeypatch.setattr(kernel.below_maxima, "ready", lambda *_, ready=ready: ready)
-        found.append(map_of(50, 1.7, 1e-7).apply(**given))
-    assert np.array_equal(*found)
+    by_columns = {name: np.asfortranarray(values) for name, values in given.items()}
+    for data in (by_columns, given):
+        found = []
+        for ready in (False, True):
+            monkeypatch.setattr(kernel.below_maxima, "ready", lambda *_, ready=ready: ready)
+            found.append(map_of(50, 1.7, 1e-7).apply(**data))
+        assert np.array_equal(*found)
     model = next(iter(given.values()))
     assert np.array_equal(np.argsort(found[1], axis=1, kind="stable"), np.argsort(model, axis=1, kind="stable"))
 

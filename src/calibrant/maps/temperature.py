@@ -250,7 +250,7 @@ class TemperatureMap(CalibrationMap):
 
     def _by_blocks(self, predictions: Array, are_logits: bool) -> Array:
         """The same by compiled loops, which give the same numbers, where that is worth it."""
-        if predictions.ndim == 2:
+        if predictions.ndim == 2 and predictions.flags.c_contiguous:
             found = np.empty(predictions.shape, predictions.dtype)
             if is_quick(predictions if are_logits else found, found):
                 self._write(predictions, are_logits, found)
