@@ -161,16 +161,17 @@ def two_columns(one: Array) -> Array:
     return np.stack([1 - one, one], axis=1)
 
 
-FEW_VALUES = 256
-"""Up to here two functions of NumPy take less time than `np.clip`."""
+FEW_VALUES = 1 << 12
+"""Up to here it takes less time to see that nothing has to be clipped."""
 
 
 def clipped(values: Array, low: Any, high: Any) -> Array:
-    """`np.clip`, of short arrays in half the time."""
-    if isinstance(values, np.ndarray) and values.size > FEW_VALUES:
-        return values.clip(low, high)
-    found: Array = np.maximum(values, low)
-    return np.minimum(found, high, out=found if isinstance(found, np.ndarray) else None)
+    """`np.clip` between two numbers, of short arrays in half the time."""
+    few = isinstance(values, np.ndarray) and 0 < values.size <= FEW_VALUES
+    if few and low <= values.item(values.argmin()) and values.item(values.argmax()) <= high:  # NaN is neither
+        return values.copy()
+    found: Array = np.clip(values, low, high)
+    return found
 
 
 def inside(probs: Array, dtype: Any = None) -> Array:
