@@ -42,7 +42,7 @@ def test_the_plain_form_is_the_same(rng, dtype, monkeypatch):
     logits = (3 * rng.normal(size=(30, 40))).astype(dtype)
     logits[::5, 3] = logits[::5, 20]
     found, tied = quick(logits, 1.5)
-    for name in ("below_maxima", "into_shares"):
+    for name in ("below_maxima", "into_shares", "find_ties"):
         monkeypatch.setattr(kernel, name, getattr(kernel, name).plain)
     plain, also = quick(logits, 1.5)
     assert np.array_equal(found, plain)

@@ -260,13 +260,12 @@ class TemperatureMap(CalibrationMap):
     def _write(self, predictions: Array, are_logits: bool, out: Array) -> None:
         t = self._divisor(out.dtype)
 
-        def part(rows: slice) -> None:
-            given, into = predictions[rows], out[rows]
-            z = given if are_logits else log_columns(given, self.zero)
-            ranked_as(into, given, softmax_into(z, t, into))
+        def part(rows: slice) -> Any:
+            z = predictions[rows] if are_logits else log_columns(predictions[rows], self.zero)
+            return rows.start + softmax_into(z, t, out[rows])
 
-        for _ in over_blocks(len(out), part, max(1, ENTRIES // out.shape[1])):
-            pass
+        tied = [*over_blocks(len(out), part, max(1, ENTRIES // out.shape[1]))]
+        ranked_as(out, predictions, np.concatenate(tied))
 
     def rounded(self, predictions: Array, are_logits: bool) -> Array:
         """The same, in which rounding may have tied classes of a row."""

@@ -1,4 +1,4 @@
-"""Softmax of many rows in two compiled passes around NumPy's exponential, with a look for classes that rounding has tied.
+"""Softmax of many rows in compiled passes around NumPy's exponential, with a look for classes that rounding has tied.
 
 The bits are those of NumPy's form: maxima do not depend on an order, differences and quotients are rounded alike, and
 sums are taken in NumPy's order.
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant.kernels.compiled import compiled
+from calibrant.kernels.compiled import compiled, in_caller
 from calibrant.kernels.logits import FEW_COLUMNS
 from calibrant.types import Array, Indices
 
@@ -56,11 +56,12 @@ def softmax_into(logits: Array, t: Any, out: Array) -> Indices:
     bits, marks, tied = BITS[logits.dtype], np.zeros(PLACES, np.uint16), np.zeros(len(logits), bool)
     below_maxima(logits, logits.view(bits.signed), bits.shift, bits.mask, t, np.empty(1, bits.signed), out)
     np.exp(out, out)
-    into_shares(out, out.view(bits.unsigned), bits.tiny, FEW_COLUMNS, marks, tied)
+    into_shares(out, bits.tiny, FEW_COLUMNS)
+    find_ties(out.view(bits.unsigned), marks, tied)
     return np.flatnonzero(tied)
 
 
-@compiled
+@in_caller
 def largest_at(ordinals: Any, shift: Any, mask: Any) -> Any:
     """The largest of a row of floats, read as whole numbers: those of negative ones are turned round, which keeps the order.
 
@@ -84,7 +85,7 @@ def below_maxima(logits: Any, ordinals: Any, shift: Any, mask: Any, t: Any, held
             into[j] = (row[j] - most) / t
 
 
-@compiled
+@in_caller
 def row_sum(row: Any, few: int) -> Any:
     """A row's sum in NumPy's order: column by column where `row_sums` adds so, else eight sums side by side."""
     n, eight = np.uintp(len(row)), np.uintp(8)
@@ -112,25 +113,29 @@ def has_ties(bits: Any, mark: Any, marks: Any) -> bool:
     for j in range(np.uintp(len(bits))):
         own = bits[j]
         place = np.uintp(own & last)
-        if marks[place] == mark:
+        if marks[place] == mark and found == 0:  # to leave the loop would take the compiler's code more time
             for i in range(j):
                 found += bits[i] == own
-            if found:
-                return True
         marks[place] = mark
-    return False
+    return found > 0
 
 
 @compiled
-def into_shares(values: Any, bits: Any, tiny: Any, few: int, marks: Any, tied: Any) -> None:
-    """Each row over its sum, none below `tiny`, in place; `bits` are those of the values. Notes which rows hold equal numbers."""
-    most = np.uintp(65535)
+def into_shares(values: Any, tiny: Any, few: int) -> None:
+    """Each row over its sum, in place; none below `tiny`."""
     for i in range(np.uintp(len(values))):
         row = values[i]
         total = row_sum(row, few)
         for j in range(np.uintp(len(row))):
             share = row[j] / total
             row[j] = share if share > tiny else tiny
+
+
+@compiled
+def find_ties(bits: Any, marks: Any, tied: Any) -> None:
+    """Which rows hold equal numbers, told by their bits. In a pass of its own, which takes less time than one with the sums."""
+    most = np.uintp(65535)
+    for i in range(np.uintp(len(bits))):
         if i > 0 and i % most == 0:  # marks begin anew
             for j in range(np.uintp(len(marks))):
                 marks[j] = 0
