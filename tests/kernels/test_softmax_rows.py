@@ -10,6 +10,7 @@ import strategies as some
 from calibrant.kernels import compiled
 from calibrant.kernels.rows import softmax_rows as kernel
 from calibrant.kernels.rows.keep_order import rows_with_ties
+from calibrant.maps import temperature
 from calibrant.maps.temperature import TemperatureMap
 
 COLUMNS = [2, 3, 7, 8, 9, 32, 33, 40, 100, 127, kernel.MOST_COLUMNS]
@@ -73,7 +74,8 @@ def test_a_map_gives_the_same_before_and_after_the_loops_are_compiled(rng, monke
     powers[::9, 4] = 0.0
     given = {"logits": logits} if are_logits else {"probs": powers / powers.sum(axis=1, keepdims=True)}
     by_columns = {name: np.asfortranarray(values) for name, values in given.items()}
-    for data in (by_columns, given):
+    for data, few in ((by_columns, 100), (given, 100), (given, 10_000)):
+        monkeypatch.setattr(temperature, "FEW_TIED", few)
         found = []
         for ready in (False, True):
             monkeypatch.setattr(kernel.below_maxima, "ready", lambda *_, ready=ready: ready)

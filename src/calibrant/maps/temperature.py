@@ -53,6 +53,9 @@ NEAR, MOST_MORE = 0.1, 8
 ENTRIES = 1 << 19
 """Probabilities that a core takes at a time in compiled loops."""
 
+FEW_TIED = 100
+"""Rows with ties that are left until all others are done, and then ranked at once."""
+
 STEP = {"float32": 1e-4, "float64": 1e-5}
 """A Newton step in ln T this small ends the search; the error left is about its square, below rounding."""
 
@@ -262,7 +265,11 @@ class TemperatureMap(CalibrationMap):
 
         def part(rows: slice) -> Any:
             z = predictions[rows] if are_logits else log_columns(predictions[rows], self.zero)
-            return rows.start + softmax_into(z, t, out[rows])
+            tied = softmax_into(z, t, out[rows])
+            if len(tied) <= FEW_TIED:
+                return rows.start + tied
+            ranked_as(out[rows], predictions[rows], tied)
+            return tied[:0]
 
         tied = [*over_blocks(len(out), part, max(1, ENTRIES // out.shape[1]))]
         ranked_as(out, predictions, np.concatenate(tied))

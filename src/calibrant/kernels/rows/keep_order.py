@@ -36,7 +36,8 @@ def ranked_as(values: Array, model: Array, tied: Indices | None = None) -> Array
     In no row may a class have overtaken another. `tied` are the rows with ties, where they are known.
     """
     if tied is not None:
-        _rank(values, model, tied)
+        for some in row_blocks(len(tied), values.shape[1]):
+            _rank(values, model, tied[some])
         return values
     for rows in row_blocks(*values.shape):
         _rank(values[rows], model[rows], rows_with_ties(values[rows]))
