@@ -15,7 +15,8 @@ TAILS = (
 )
 NEWTON = "Newton's method to the optimum in double precision, each step several passes over the rows; the other's optimiser stops earlier"
 ORDER = (
-    "sorts every row once to find classes that rounding has tied, so that their order is kept; a plain softmax does not"
+    "looks in every row for classes that rounding has tied, so that their order is kept, by a sort until the process has compiled "
+    "something; a plain softmax does not"
 )
 RANGE = "one search per row as in the other package, after a check that all probabilities lie between 0 and 1"
 DOUBLE = "computes in double precision, the other in the single precision of the logits"

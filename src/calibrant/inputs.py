@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.arrays import to_numpy
+from calibrant.arrays import read_only, to_numpy
 from calibrant.kernels.rows.checks import all_in_unit_interval, rows_are_distributions
 from calibrant.problems import InputError
 from calibrant.types import Array, Seed
@@ -63,6 +63,13 @@ def floats(values: Any, argument: str) -> Array:
     if not array.size:
         raise InputError(argument, "must hold at least one row", f"it is empty, with shape {array.shape}")
     return array[:]  # a view with a write flag of its own
+
+
+def plain_column(values: Any) -> Array | None:
+    """A plain array of floats in [0, 1], read-only; None for all else, which the full checks read or refuse."""
+    if type(values) is not np.ndarray or values.dtype not in FLOATS or values.ndim != 1 or not len(values):
+        return None
+    return read_only(values.view()) if all_in_unit_interval(values) else None
 
 
 def check_no_missing(array: Array, argument: str, advice: str = "Drop or fill such rows") -> None:

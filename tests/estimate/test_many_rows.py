@@ -10,7 +10,7 @@ import strategies as some
 from calibrant.kernels.pairs import line_pairs as laplace
 from calibrant.kernels.rows import buckets
 from calibrant.kernels.rows import pooling as groups
-from calibrant.kernels.sums import bin_sums as error_grid
+from calibrant.kernels.sums import bin_sums, error_grid
 from calibrant.kernels.sums import stable_sums as sums
 from crowded import SCORES, scored
 from tolerances import ROUNDING
@@ -37,7 +37,7 @@ def test_the_estimate_is_the_same(rng, monkeypatch, name, dtype):
         expected = CALLS[name](outcomes, probs)
         with monkeypatch.context() as lowered:
             lowered.setattr(buckets, "BUCKETS_FROM", 1)
-            for module in (groups, laplace, sums, error_grid):
+            for module in (groups, laplace, sums, bin_sums, error_grid):
                 lowered.setattr(module, "COMPILE_FROM", 1)
             found = CALLS[name](outcomes, probs)
         assert found.value == pytest.approx(expected.value, abs=ROUNDING), kind
@@ -53,7 +53,7 @@ def test_the_estimate_is_the_same(rng, monkeypatch, name, dtype):
 
 def test_one_row_is_enough(monkeypatch):
     monkeypatch.setattr(buckets, "BUCKETS_FROM", 1)
-    for module in (groups, laplace, sums, error_grid):
+    for module in (groups, laplace, sums, bin_sums, error_grid):
         monkeypatch.setattr(module, "COMPILE_FROM", 1)
     for name, call in CALLS.items():
         if name not in ("cross-validated", "SKCE"):

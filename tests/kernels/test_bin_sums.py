@@ -169,6 +169,20 @@ def test_gaps_have_the_same_bits_compiled_or_not(monkeypatch, dtype):
     np.testing.assert_allclose(found["numpy"], sums[:, 1] - sums[:, 3], atol=1e-10)
 
 
+@pytest.mark.parametrize("rows", [1, 7, 1 << 20])
+def test_gaps_and_sums_have_the_same_bits_however_they_are_added(event, monkeypatch, rows):
+    probs, outcomes, weights = event
+    thresholds = EqualWidth(15).thresholds(probs.dtype)
+    gaps, sums = (
+        bin_sums.grid_gaps(probs, outcomes, thresholds),
+        bin_sums.grid_sums(probs, outcomes, weights, thresholds),
+    )
+    monkeypatch.setattr(bin_sums, "ADDED_AT", rows)
+    monkeypatch.setattr(bin_sums, "PAIRS", rows)
+    assert np.array_equal(bin_sums.grid_gaps(probs, outcomes, thresholds), gaps)
+    assert np.array_equal(bin_sums.grid_sums(probs, outcomes, weights, thresholds), sums)
+
+
 def test_strided_and_read_only_columns_give_the_same_sums(event, monkeypatch):
     probs, outcomes, _ = event
     thresholds = EqualWidth(15).thresholds(probs.dtype)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from calibrant.kernels.rows import blocks
-from calibrant.kernels.sums import bin_sums as error_grid
+from calibrant.kernels.sums import error_grid
 from crowded import SCORES, scored
 from naive import data
 from tolerances import ROUNDING

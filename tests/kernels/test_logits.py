@@ -83,3 +83,13 @@ def test_what_was_rounded_to_0_is_the_least_normal_number(dtype):
     tiny = np.finfo(dtype).tiny
     assert kernel.above_zero(np.array([[0, tiny / 2, tiny, 0.5]], dtype=dtype)).tolist() == [[tiny, tiny, tiny, 0.5]]
     assert kernel.above_zero(np.array([[0.5, 0.5]], dtype=dtype)).tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize("n", [1, 3, kernel.FEW_VALUES, kernel.FEW_VALUES + 1])
+@pytest.mark.parametrize("bad", [0.5, 0.0, 1.0, -2.0, 3.0, np.nan, np.inf])
+def test_what_has_to_be_clipped_is(rng, n, bad):
+    values = rng.random(n)
+    values[n // 2] = bad
+    found = kernel.clipped(values, 0.0, 1.0)
+    assert np.array_equal(found, np.clip(values, 0.0, 1.0), equal_nan=True)
+    assert not np.shares_memory(found, values)

@@ -183,3 +183,26 @@ def test_a_map_of_several_classes_is_no_curve():
     with pytest.raises(cal.MapError, match="no curve"):
         cal.recalibrate(valid, "temperature").curve()
     assert cal.Temperature().fit([0, 1, 1], [0.2, 0.4, 0.9]).curve(3).y[1] == 0.5
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1.2, -0.1, 5e3])
+def test_a_plain_column_is_refused_in_the_words_of_a_list(bad):
+    probs = np.array([0.1, bad, 0.9])
+    fitted = TemperatureMap((0, 1), True)
+    texts = []
+    for given_as in (probs, probs.tolist(), np.append(probs, 0.5)[::1]):
+        with pytest.raises(InputError) as refused:
+            fitted.apply(given_as)
+        texts.append(str(refused.value))
+    assert len(set(texts)) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, ">f8"])
+def test_a_plain_column_is_read_as_any_other_and_left_alone(dtype):
+    probs = np.array([0.0, -0.0, 0.25, 1.0], dtype)
+    fitted = cal.maps.HistogramMap((0, 1), True, cuts=[0.5], heights=[0.2, 0.7], weight=[3.0, 4.0])
+    found = fitted.apply(probs)
+    assert np.array_equal(found, fitted.apply(probs[:, None]))
+    assert found.dtype == np.dtype(dtype).newbyteorder("=")
+    assert probs.flags.writeable
+    assert found.flags.writeable

@@ -77,6 +77,38 @@ def test_views_and_options_are_refused_as_for_predictions(measure):
         assert texts[0] == texts[1]
 
 
+BAD_PROBS = [np.nan, np.inf, -np.inf, 1.2, -0.1, np.nextafter(1, 2), -5e-324]
+BAD_LABELS = [(np.uint8, 2), (np.int64, 2), (np.int64, -1), (np.int64, 256), (np.int8, -1), (np.uint64, 1 << 63)]
+
+
+@pytest.mark.parametrize("measure", [cal.ece, cal.brier_score, cal.log_score])
+@pytest.mark.parametrize("n", [20, 300, 5000])
+def test_bad_rows_are_refused_in_the_words_of_predictions(measure, n):
+    y, p = rows(n)
+    cases = [(y, np.where(np.arange(n) == 7, bad, p)) for bad in BAD_PROBS]
+    for dtype, bad in BAD_LABELS:
+        cases.append((y.astype(dtype), p))
+        cases[-1][0][7] = bad
+    for labels, probs in cases:
+        texts = []
+        for ask in (measure, cal.Predictions):
+            with pytest.raises(cal.InputError) as refused:
+                ask(labels, probs)
+            texts.append(str(refused.value))
+        assert texts[0] == texts[1]
+
+
+@measures
+@pytest.mark.parametrize("labels", "?bhilqBHILQ")
+def test_whole_numbers_of_every_kind_are_read_alike(name, labels):
+    y, p = rows(50)
+    p[:2] = 0.0, -0.0
+    y[:2], p[2:4], y[2:4] = 0, 1.0, 1
+    kept = fields(MEASURES[name](cal.Predictions(y, p)))
+    assert fields(MEASURES[name](y.astype(labels), p)) == kept
+    assert fields(MEASURES[name](y.astype(labels).astype(np.dtype(labels).newbyteorder()), p)) == kept
+
+
 @pytest.mark.parametrize("apart", [1.0, 1e-6])
 def test_moments_in_the_memory_of_the_values_are_the_same(apart):
     values = 3 + apart * np.random.default_rng(0).normal(size=1000)  # close together, they are written a second time

@@ -110,8 +110,8 @@ def _measured(predictions: Predictions, bins: Binning, view: Any, options: Optio
 
 def _of_gaps(rows: tuple[Array, Array], view: str, bins: Any, options: Options) -> Estimate:
     """That of few rows: its value now, and all sums of the bins when something that needs them is read."""
-    gap, n = np.add.reduce(np.abs(bins.gaps(*rows))), len(rows[0])
-    return _OfRows(rows, bins, view, options).estimate(options.title(view), options.single(float(gap) / n), n)
+    n = len(rows[0])
+    return _OfRows(rows, bins, view, options).estimate(NAMES[1], float(np.add.reduce(np.abs(bins.gaps(*rows)))) / n, n)
 
 
 @estimator("ece", "expected calibration error", "ECE", views=EVERY_VIEW)
@@ -220,7 +220,7 @@ class Options:
 
     @property
     def of_gaps(self) -> bool:
-        """Does the value need no more of each bin than Σ(p − y)?"""
+        """Is it the plain ECE, which needs no more of each bin than Σ(p − y)?"""
         return self.norm == 1 and not self.debiased
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.inputs import check_positive
-from calibrant.kernels.sums.bin_sums import error_grid
+from calibrant.kernels.sums.error_grid import error_grid
 from calibrant.methods import estimator
 from calibrant.predictions import Event, admit
 from calibrant.results import Estimate

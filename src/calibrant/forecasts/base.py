@@ -247,7 +247,7 @@ def checked_column(values: Any, argument: str, n: int | None = None) -> Floats:
     """One finite float64 number per row whose square is finite, `n` of them if that is known."""
     if type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1 and n in (None, len(values)):
         column: Floats = values.copy()
-        if len(column) and np.maximum.reduce(np.abs(column)) <= LARGEST:  # NaN is not
+        if len(column) and (sizes := np.abs(column)).item(sizes.argmax()) <= LARGEST:  # NaN is not
             return column
     return within(inputs.check_column(values, argument, n), argument)
 

@@ -20,7 +20,7 @@ def checked_moments(mean: Any, variance: Any, n: int | None = None) -> tuple[Flo
     """Means and positive variances in float64, as many of each and of the same rows."""
     centre = checked_column(mean, "mean", n)
     spread = checked_column(variance, "variance", len(centre))
-    if not np.minimum.reduce(spread) >= 1 / LARGEST:
+    if not spread.item(spread.argmin()) >= 1 / LARGEST:
         inputs.check_all_positive(spread, "variance")
         least = f"must be at least {1 / LARGEST:g}"
         inputs.refuse(spread < 1 / LARGEST, spread, "variance", least, "Use a smaller unit")

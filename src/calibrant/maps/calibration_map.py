@@ -212,6 +212,8 @@ class CalibrationMap(RowByRow, SavedMap):
 
     def _admitted(self, probs: Any, logits: Any) -> tuple[Array, bool]:
         """Checked probabilities or logits, whichever was given, and whether these are logits."""
+        if self.single and logits is None and (column := inputs.plain_column(probs)) is not None:
+            return column, False
         name = given_of(probs, logits)
         values = inputs.floats(probs if logits is None else logits, name)
         if logits is not None:

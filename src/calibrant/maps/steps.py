@@ -64,7 +64,7 @@ class StepMap(PointwiseMap):
 
     def at(self, p: Floats) -> Floats:
         """The height of the bin."""
-        return self.heights[np.searchsorted(self.cuts, p, side="left")]
+        return self.heights[self.cuts.searchsorted(p)]
 
 
 @map_record

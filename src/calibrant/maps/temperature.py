@@ -23,7 +23,9 @@ from calibrant.kernels.logits import (
     sigmoid,
     tamed,
 )
+from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.kernels.rows.keep_order import ranked_as
+from calibrant.kernels.rows.softmax_rows import is_quick, softmax_into
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, fitted_once, map_recipe, map_record
 from calibrant.maps.folds import Folds
 from calibrant.maps.log_space import (
@@ -47,6 +49,12 @@ SAMPLE_ROWS = 2048
 
 NEAR, MOST_MORE = 0.1, 8
 """A Newton step in ln T this small leaves an error that is far below the noise of held-out rows; so many are tried."""
+
+ENTRIES = 1 << 19
+"""Probabilities that a core takes at a time in compiled loops."""
+
+FEW_TIED = 100
+"""Rows with ties that are left until all others are done, and then ranked at once."""
 
 STEP = {"float32": 1e-4, "float64": 1e-5}
 """A Newton step in ln T this small ends the search; the error left is about its square, below rounding."""
@@ -228,10 +236,14 @@ class TemperatureMap(CalibrationMap):
         info = np.finfo(logits.dtype)
         return np.clip(self._divided(logits), info.min, info.max)
 
+    def _divisor(self, dtype: Any) -> Any:
+        """T in a precision."""
+        info = np.finfo(dtype)
+        return dtype.type(min(max(self.temperature, float(info.tiny)), float(info.max)))
+
     def _divided(self, logits: Array) -> Array:
         """The same, infinite where it overflows."""
-        info = np.finfo(logits.dtype)
-        t = logits.dtype.type(min(max(self.temperature, float(info.tiny)), float(info.max)))
+        t = self._divisor(logits.dtype)
         with np.errstate(over="ignore"):
             if logits.ndim == 1:
                 return np.asarray(logits / t)
@@ -242,6 +254,29 @@ class TemperatureMap(CalibrationMap):
         """softmax(z/T), or p^(1/T), normalised."""
         new = self.rounded(predictions, are_logits)
         return ranked_as(new, predictions) if predictions.ndim == 2 else new
+
+    def _by_blocks(self, predictions: Array, are_logits: bool) -> Array:
+        """The same by compiled loops, which give the same numbers, where that is worth it."""
+        if predictions.ndim == 2 and predictions.flags.c_contiguous:
+            found = np.empty(predictions.shape, predictions.dtype)
+            if is_quick(predictions if are_logits else found, found):
+                self._write(predictions, are_logits, found)
+                return found
+        return super()._by_blocks(predictions, are_logits)
+
+    def _write(self, predictions: Array, are_logits: bool, out: Array) -> None:
+        t = self._divisor(out.dtype)
+
+        def part(rows: slice) -> Any:
+            z = predictions[rows] if are_logits else log_columns(predictions[rows], self.zero)
+            tied = softmax_into(z, t, out[rows])
+            if len(tied) <= FEW_TIED:
+                return rows.start + tied
+            ranked_as(out[rows], predictions[rows], tied)
+            return tied[:0]
+
+        tied = [*over_blocks(len(out), part, max(1, ENTRIES // out.shape[1]))]
+        ranked_as(out, predictions, np.concatenate(tied))
 
     def rounded(self, predictions: Array, are_logits: bool) -> Array:
         """The same, in which rounding may have tied classes of a row."""

@@ -78,10 +78,6 @@ class _Reader:
         self.kind, self.numbers, self.revived = kind, numbers, revived
         self.constraints: list[tuple[str, Any, Constraint]] = []
 
-    def typed(self, hint: Any, value: Any, name: str) -> Any:
-        """The value, of this type."""
-        return _reading(hint)(self, value, name)
-
     def _refused(self, name: str, wanted: str, value: Any) -> MapError:
         return MapError(f"{self.kind}: {name} must be {wanted}; it is {value!r:.60}")
 
@@ -90,10 +86,10 @@ class _Reader:
             raise self._refused(name, f"one of {', '.join(map(repr, choices))}", value)
         return value
 
-    def _mapping(self, hint: Any, value: Any, name: str) -> dict[str, Any]:
+    def _mapping(self, read: Reading, value: Any, name: str) -> dict[str, Any]:
         if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
             raise self._refused(name, "a mapping", value)
-        return {key: self.typed(hint, each, f"{name}[{key!r}]") for key, each in value.items()}
+        return {key: read(self, each, f"{name}[{key!r}]") for key, each in value.items()}
 
     def _other(self, hint: Any, value: Any, name: str) -> Any:
         found = self.revived(value)
@@ -110,16 +106,15 @@ class _Reader:
             self.constraints += [(name, found, each) for each in said]
         return found
 
-    def _union(self, hints: tuple[Any, ...], value: Any, name: str) -> Any:
-        if value is None and NoneType in hints:
+    def _union(self, kinds: list[Reading], optional: bool, value: Any, name: str) -> Any:
+        if value is None and optional:
             return None
-        *others, last = [hint for hint in hints if hint is not NoneType]
-        for hint in others:
+        for read in kinds[:-1]:
             try:
-                return self.typed(hint, value, name)
+                return read(self, value, name)
             except MapError:
                 continue
-        return self.typed(last, value, name)
+        return kinds[-1](self, value, name)
 
     def _plain(self, hint: Any, value: Any, name: str) -> Any:
         if hint is float and isinstance(value, Mapping):
@@ -150,13 +145,13 @@ class _Reader:
             self.constraints.append((name, array, self.numbers))
         return array
 
-    def _tuple(self, hints: tuple[Any, ...], value: Any, name: str) -> Any:
+    def _tuple(self, kinds: list[Reading], alike: bool, value: Any, name: str) -> Any:
         if not isinstance(value, list | tuple):
             raise self._refused(name, "a list", value)
-        each = hints[:1] * len(value) if hints[1:] == (...,) else hints
+        each = kinds * len(value) if alike else kinds
         if len(each) != len(value):
             raise self._refused(name, f"a list of {len(each)}", value)
-        return tuple(self.typed(hint, v, f"{name}[{i}]") for i, (hint, v) in enumerate(zip(each, value, strict=True)))
+        return tuple([read(self, v, f"{name}[{i}]") for i, (read, v) in enumerate(zip(each, value, strict=True))])
 
     def _numbers(self, value: Any, name: str) -> Any:
         """Nested lists of numbers, those that JSON has not among them; anything else is refused."""
@@ -192,7 +187,8 @@ def _reading(hint: Any) -> Reading:
         )
         return lambda reader, value, name: reader._annotated(read, found, ranged, value, name)
     if origin in (Union, UnionType):
-        return lambda reader, value, name: reader._union(of, value, name)
+        kinds, optional = [_reading(each) for each in of if each is not NoneType], NoneType in of
+        return lambda reader, value, name: reader._union(kinds, optional, value, name)
     if origin is Literal:
         return lambda reader, value, name: reader._choice(of, value, name)
     if hint in WORDS:
@@ -201,7 +197,9 @@ def _reading(hint: Any) -> Reading:
         dtype = np.int64 if hint == Indices else np.float64
         return lambda reader, value, name: reader._array(value, name, dtype)
     if origin is tuple:
-        return lambda reader, value, name: reader._tuple(of, value, name)
+        kinds, alike = [_reading(each) for each in of if each is not ...], of[1:] == (...,)
+        return lambda reader, value, name: reader._tuple(kinds, alike, value, name)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return lambda reader, value, name: reader._mapping(of[1], value, name)
+        read = _reading(of[1])
+        return lambda reader, value, name: reader._mapping(read, value, name)
     return lambda reader, value, name: reader._other(hint, value, name)

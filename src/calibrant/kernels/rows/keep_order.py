@@ -30,19 +30,23 @@ def keep_order(values: Array, model: Array) -> Array:
     return ordered
 
 
-def ranked_as(values: Array, model: Array) -> Array:
+def ranked_as(values: Array, model: Array, tied: Indices | None = None) -> Array:
     """`values`, in which rounding may have tied classes of a row; in place they get the order of `model`.
 
-    In no row may a class have overtaken another.
+    In no row may a class have overtaken another. `tied` are the rows with ties, where they are known.
     """
+    if tied is not None:
+        for some in row_blocks(len(tied), values.shape[1]):
+            _rank(values, model, tied[some])
+        return values
     for rows in row_blocks(*values.shape):
-        _ranked(values[rows], model[rows])
+        _rank(values[rows], model[rows], rows_with_ties(values[rows]))
     return values
 
 
-def _ranked(values: Array, model: Array) -> None:
-    at = rows_with_ties(values)  # where the model has ties, so have the values
-    if len(at):
+def _rank(values: Array, model: Array, at: Indices) -> None:
+    """The same of rows with ties."""
+    if len(at):  # where the model has ties, so have the values
         at = at[_ties(values[at]) != _ties(model[at])]
     if len(at):
         order = np.argsort(-model[at], axis=1, kind="stable")

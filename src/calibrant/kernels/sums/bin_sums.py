@@ -27,6 +27,12 @@ CHUNK = 1 << 14
 SEARCHED = 128
 """Probabilities up to which a search of each takes less time than the calls of a guess."""
 
+PAIRS = CHUNK >> 1
+"""Rows whose pairs of numbers fit in the same memory."""
+
+ADDED_AT = 1 << 11
+"""Rows from which `np.add.at` takes less time than `np.bincount`; both add them in order."""
+
 FEW_BINS = 64
 """Bins up to which guarded thresholds are kept for the next call."""
 
@@ -85,7 +91,10 @@ def grid_gaps(probs: Array, outcomes: Array, thresholds: Array) -> Floats:
         return sums[: len(thresholds) - 1]
     apart = outcomes.astype(WIDE)  # faster than two types in one pass
     np.subtract(probs, apart, apart)
-    gaps: Any = np.bincount(grid_index(probs, thresholds), apart, len(thresholds) - 1)
+    index, n_bins = grid_index(probs, thresholds), len(thresholds) - 1
+    gaps: Any = np.bincount(index, apart, n_bins) if len(probs) < ADDED_AT else np.zeros(n_bins)
+    if len(probs) >= ADDED_AT:
+        np.add.at(gaps, index, apart)
     return gaps
 
 
@@ -146,21 +155,26 @@ def rounded_down(edges: Floats, dtype: Any) -> Array:
 
 def index_sums(index: Indices, probs: Array, outcomes: Array, weights: Array | None, n_bins: int) -> Floats:
     """Sums in the bins that `index` names."""
-    p, sums = probs.astype(np.float64, copy=False), np.empty((n_bins, 4))
-    if weights is None and outcomes.dtype == np.uint8:  # rows and hits in one pass
-        both = np.bincount(2 * index + outcomes, minlength=2 * n_bins)
-        sums[:, 0], sums[:, 3] = both[::2] + both[1::2], both[1::2]
-        sums[:, 1] = np.bincount(index, p, minlength=n_bins)
-        sums[:, 2] = np.bincount(index, p * p, minlength=n_bins)
-        return sums
-    if weights is None:
-        columns: list[Array | None] = [None, p, p * p, outcomes]
-    else:
-        wp = weights * p
-        columns = [weights, wp, wp * p, weights * outcomes]
-    for k, column in enumerate(columns):
-        sums[:, k] = np.bincount(index, column, minlength=n_bins)
+    sums = np.zeros((n_bins, 4))
+    for start in range(0, len(probs), PAIRS):
+        rows = slice(start, start + PAIRS)
+        _add_pairs(sums, index[rows], probs[rows], outcomes[rows], None if weights is None else weights[rows])
     return sums
+
+
+def _add_pairs(sums: Floats, index: Indices, probs: Array, outcomes: Array, weights: Array | None) -> None:
+    """Two sums in one pass, as the parts of a complex number."""
+    into, pairs = sums.view(np.complex128), np.empty(len(probs), np.complex128)
+    first, second = pairs.real, pairs.imag
+    first[:], second[:] = 1.0 if weights is None else weights, probs
+    if weights is not None:
+        second *= weights
+    np.add.at(into[:, 0], index, pairs)
+    np.multiply(second, probs, first)
+    second[:] = outcomes
+    if weights is not None:
+        second *= weights
+    np.add.at(into[:, 1], index, pairs)
 
 
 def weights_in(rows: slice, weights: Array | None) -> tuple[Array, int]:
@@ -242,48 +256,6 @@ def gap_pass(probs: Any, outcomes: Any, thresholds: Any, scale: Any, sums: Any) 
     """Add p − y to the sum of its bin."""
     for i in range(np.uintp(len(probs))):
         sums[guarded_bin(probs[i], thresholds, scale)] += np.float64(probs[i]) - np.float64(outcomes[i])
-
-
-def error_grid(probs: Array, outcomes: Array, weights: Array | None, cells: int) -> Floats:
-    """Σ w(p − y) at the centre of each cell, over Σ w."""
-    if len(probs) >= COMPILE_FROM:
-
-        def part(rows: slice) -> Floats:
-            sums = np.zeros(cells + 2)
-            share_errors(probs[rows], outcomes[rows], *weights_in(rows, weights), np.float64(cells), sums)
-            return sums
-
-        outer: Floats = added_over_blocks(len(probs), part)
-    else:
-        p = probs.astype(np.float64)
-        mass = p - outcomes if weights is None else weights * (p - outcomes)
-        place = p * cells + 0.5
-        index = place.astype(np.intp)
-        share = place - index
-        outer = np.bincount(index, mass * (1 - share), minlength=cells + 2).astype(np.float64)
-        outer += np.bincount(index + 1, mass * share, minlength=cells + 2)
-    grid = outer[1:-1]
-    grid[0] += outer[0]
-    grid[-1] += outer[-1]
-    return grid / (len(probs) if weights is None else weights.sum())
-
-
-@compiled
-def share_errors(probs: Any, outcomes: Any, weights: Any, step: int, cells: float, outer: Any) -> None:
-    """One pass; a cell beyond each end takes what is reflected.
-
-    `step` 0 gives every row the first weight.
-    """
-    last = np.int64(len(outer) - 2)
-    for i in range(np.uintp(len(probs))):
-        p = np.float64(probs[i])
-        place = p * cells + 0.5
-        # within the grid even if the user has changed the array after it was checked
-        left = np.uintp(min(max(np.int64(place), np.int64(0)), last))
-        share = place - np.float64(left)
-        mass = weights[np.uintp(i) * np.uintp(step)] * (p - np.float64(outcomes[i]))
-        outer[left] += mass * (1.0 - share)
-        outer[left + np.uintp(1)] += mass * share
 
 
 BLOCK_ENTRIES = 1 << 22

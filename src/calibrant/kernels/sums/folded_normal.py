@@ -22,7 +22,7 @@ def _erf() -> Any:
 def folded_normal_mean(mean: Floats, sd: Floats) -> Floats:
     """E|X| for X ~ N(μ, σ²): σ√(2/π)·exp(−μ²/2σ²) + μ·erf(μ/(σ√2)); |μ| where σ = 0."""
     erf = _erf()
-    if np.minimum.reduce(sd, axis=None, initial=1.0) > 0:
+    if not sd.size or sd.item(sd.argmin()) > 0:
         ratio = mean / (sd * ROOT_2)
         return sd * SQRT_2_PI * np.exp(-(ratio * ratio)) + mean * erf(ratio)
     ratio = np.divide(mean, sd * ROOT_2, out=np.zeros_like(mean), where=sd > 0)
