@@ -89,15 +89,14 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
 
     def _fitted(self, predictions: Predictions, near: EnsembleMap | None) -> EnsembleMap:
         base = fitted_once(Temperature(penalty=self.penalty), predictions, None if near is None else near.base)
-        parts = [base.apply(predictions).probs, predictions.probs]
-        parts = [two_columns(part) if predictions.is_binary else part for part in parts]
-        parts.append(np.full_like(parts[1], 1 / predictions.n_classes))
         row, column, w = label_entries(predictions)
-        found = fit_mixture(
-            np.stack([part[row, column].astype(np.float64) for part in parts], axis=1),
-            w,
-            None if near is None else near.weights,
-        )
+        chances = np.full((len(row), 3), 1 / predictions.n_classes)
+        for i, probs in enumerate((base.apply(predictions).probs, predictions.probs)):
+            if probs.ndim == 1 and not predictions.soft:
+                chances[:, i] = np.where(predictions.labels > 0, probs, 1 - probs)
+            else:
+                chances[:, i] = (two_columns(probs) if probs.ndim == 1 else probs)[row, column]
+        found = fit_mixture(chances, w, None if near is None else near.weights)
         _, cautions = reading_of_zero(predictions)
         fit = Fit(predictions.n, found.loss, base.fit.converged and found.converged, cautions or base.fit.cautions)
         return EnsembleMap(predictions.classes, predictions.is_binary, fit, base, found.coefficients)

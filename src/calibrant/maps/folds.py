@@ -153,7 +153,7 @@ def _event_folds(folded: Folds) -> EventFolds | None:
     if every.soft or limit < FAR or len(z) < COARSE_FROM:
         others = np.arange(folded.n_judged)[:, None] != fold
         return EventFolds(z, others * weight, others * (weight * outcomes), *judged, False, limit < FAR)
-    order = np.lexsort((outcomes, z))
+    order = np.lexsort((outcomes, z)) if every.logits is not None or every.weights is not None else _in_order(every)
     cells = cells_of(z[order], outcomes[order], weight[order], fold[order], int(fold.max()) + 1, CELLS)
     mass, hits = (
         np.maximum(each.sum(axis=1, keepdims=True) - each[:, : folded.n_judged], 0.0).T
@@ -215,10 +215,16 @@ def numbered_folds(predictions: Predictions, n_folds: int, seed: int = 0) -> tup
     return rows, np.random.default_rng(seed).permutation(np.arange(len(groups)) % n_folds)[at]
 
 
+def _in_order(rows: Predictions) -> Ints:
+    """Rows sorted by content; one event given by probabilities by these, then by outcome."""
+    order: Ints = rows.kept("order", lambda: np.lexsort(content_keys(rows)))
+    return order
+
+
 def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, Ints]:
     """Rows in their order, or split and sorted where they are counted, and the fold of each."""
     keys, rng = content_keys(rows), np.random.default_rng(seed)
-    order = np.lexsort(keys)
+    order = _in_order(rows)
     ordered = None if rows.weights is None else rows.weights[order]
     row, weights, fold = assigned(
         tuple(key[order] for key in keys), ordered, n_folds, rng, lambda _, n: rng.permutation(np.arange(n) % n_folds)
