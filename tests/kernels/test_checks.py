@@ -54,3 +54,21 @@ def test_a_matrix_in_column_order_is_left_to_numpy(rng, monkeypatch):
     monkeypatch.setattr(checks, "COMPILE_FROM_ENTRIES", 1)
     monkeypatch.setattr(checks, "fixed_point_sums", None)
     assert checks.rows_are_distributions(np.asfortranarray(rows(rng, np.float64)))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(0,), (1,), (7,), (50, 3)])
+def test_only_finite_numbers_pass(rng, dtype, shape):
+    values = rng.normal(size=shape).astype(dtype)
+    assert checks.all_finite(values)
+    assert checks.all_finite(values.T)
+    if not values.size:
+        return
+    huge = values.copy()
+    huge.flat[0] = np.finfo(dtype).max  # its square is infinite
+    assert checks.all_finite(huge)
+    for wrong in (np.nan, np.inf, -np.inf):
+        bad = values.copy()
+        bad.flat[rng.integers(bad.size)] = wrong
+        assert not checks.all_finite(bad)
+        assert not checks.all_finite(bad.T)

@@ -299,3 +299,27 @@ print("numba" in sys.modules)
 def test_tests_of_small_data_never_wait_for_a_compiler():
     done = run(TESTS, 120)
     assert done.stdout.strip() == "False", done
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_when_a_form_that_gives_the_same_numbers_is_compiled(monkeypatch, there):
+    few, many, loaded = np.zeros(10), np.zeros(module.LONG), []
+    monkeypatch.setattr(module, "_loaded", loaded)
+    monkeypatch.setattr(module, "_there", lambda: there)
+    monkeypatch.setattr(module, "_numba", lambda: loaded.append(None) or object())
+
+    def calls(one, array):
+        """So many calls until it is ready; None where it never is."""
+        return next((i for i in range(2000) if one.ready(array)), None)
+
+    enough = module.ENOUGH_WORK / (module.LONG + module.CALL)
+    assert calls(compiled(doubled), few) is None  # few numbers load no compiler
+    first = calls(compiled(doubled), many)
+    assert first == (int(module.MANY_TIMES * enough) if there else None)
+    loaded[:] = [None]
+    assert calls(compiled(doubled), many) == int(enough)
+    assert calls(compiled(doubled), few) == module.ENOUGH_WORK // (module.CALL + 10)
+    expecting = compiled(doubled)
+    expecting.expect(many)
+    assert expecting.ready(many)
+    assert not expecting.ready(np.zeros(module.LONG, np.float32))

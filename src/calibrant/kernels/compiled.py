@@ -25,6 +25,9 @@ CALL, ENOUGH_WORK = 1000, 2_000_000
 kernel that gives the same numbers is loaded or compiled, in a process that has compiled another one.
 """
 
+MANY_TIMES, LONG = 50, 100_000
+"""So many times as much work is enough to load Numba itself, counted for arrays of so many numbers."""
+
 _many_calls = ContextVar("many_calls", default=False)  # of one thread: what others compute stays the same
 
 
@@ -98,16 +101,16 @@ class compiled:  # noqa: N801  (a decorator)
 
         It is for a form of it that gives the same numbers: once this process has compiled
         anything, so much work by the other form as takes the time to load this one from its
-        cache is enough.
+        cache is enough. Long arrays may also be the first to compile anything, after far more.
         """
-        if not _loaded:
+        if not _loaded and (arrays[0].size < LONG or not _there()):
             return False
         if (kinds := _kinds(arrays)) not in self._expected:
             self._done[kinds] = self._done.get(kinds, 0) + CALL + arrays[0].size
-            if self._done[kinds] < enough:
+            if self._done[kinds] < (enough if _loaded else MANY_TIMES * enough):
                 return False
             self._expected.add(kinds)
-        return True
+        return bool(_loaded) or _numba() is not None
 
     def _pays(self, arguments: tuple[Any, ...]) -> bool:
         size = max(each.size for each in arguments if isinstance(each, np.ndarray))
@@ -194,6 +197,14 @@ def _kinds(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
 
 _loaded: list[Any] = []
 """Numba, once it has compiled or loaded something in this process."""
+
+
+@cache
+def _there() -> bool:
+    """Is Numba installed?"""
+    from importlib.util import find_spec
+
+    return find_spec("numba") is not None
 
 
 @cache

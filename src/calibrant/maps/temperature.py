@@ -275,7 +275,8 @@ class TemperatureMap(CalibrationMap):
             ranked_as(out[rows], predictions[rows], tied)
             return tied[:0]
 
-        tied = [*over_blocks(len(out), part, max(1, ENTRIES // out.shape[1]))]
+        n_blocks = -(-out.size // ENTRIES)
+        tied = [*over_blocks(len(out), part, -(-len(out) // n_blocks))]
         ranked_as(out, predictions, np.concatenate(tied))
 
     def rounded(self, predictions: Array, are_logits: bool) -> Array:

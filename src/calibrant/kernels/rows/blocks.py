@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from functools import cache, reduce
+from itertools import chain
 from operator import add
 from threading import current_thread
 from typing import TYPE_CHECKING, Any
@@ -46,7 +47,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_ROWS) -> Iterator[Any]:
-    """part(rows) for consecutive blocks of rows, in order.
+    """part(rows) for consecutive blocks of rows, in order; the first one where this is called, the others beside it.
 
     `part` must release the GIL to gain from a second core. A part that is itself cut
     into blocks does them by itself: all other threads may be waiting likewise.
@@ -55,7 +56,10 @@ def over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_ROWS) -
         return map(part, (slice(0, n),))
     slices = [slice(start, min(start + block, n)) for start in range(0, n, block)]
     alone = n_cores() == 1 or current_thread().name.startswith(THREADS)
-    return map(part, slices) if alone else _pool().map(part, slices)
+    if alone:
+        return map(part, slices)
+    others = _pool().map(part, slices[1:])
+    return chain(map(part, slices[:1]), others)
 
 
 def added_over_blocks(n: int, part: Callable[[slice], Any], block: int = BLOCK_ROWS) -> Any:

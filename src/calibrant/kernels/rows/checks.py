@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import Any
 
@@ -45,6 +46,16 @@ def all_below(labels: Array, n_classes: int) -> bool:
     if len(labels) <= ONE_CHECK:
         return _largest(unsigned) < n_classes
     return all(over_blocks(len(labels), lambda rows: _largest(unsigned[rows]) < n_classes, ONE_CHECK))
+
+
+def all_finite(values: Array) -> bool:
+    """Is no number NaN or infinite? Then their sum of squares, one pass for BLAS, is not either, unless they are huge."""
+    if values.dtype.kind == "f" and values.itemsize in BITS and values.flags.c_contiguous:
+        flat = values.reshape(-1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if math.isfinite(np.dot(flat, flat)):
+                return True
+    return not values.size or bool(np.isfinite(values.min()) and np.isfinite(values.max()))  # NaN passes through both
 
 
 def all_in_unit_interval(values: Array) -> bool:
