@@ -153,7 +153,7 @@ def _event_folds(folded: Folds) -> EventFolds | None:
     if every.soft or limit < FAR or len(z) < COARSE_FROM:
         others = np.arange(folded.n_judged)[:, None] != fold
         return EventFolds(z, others * weight, others * (weight * outcomes), *judged, False, limit < FAR)
-    order = np.lexsort((outcomes, z)) if every.logits is not None or every.weights is not None else _in_order(every)
+    order = _in_order(every) if every.logits is None else np.lexsort((outcomes, z))
     cells = cells_of(z[order], outcomes[order], weight[order], fold[order], int(fold.max()) + 1, CELLS)
     mass, hits = (
         np.maximum(each.sum(axis=1, keepdims=True) - each[:, : folded.n_judged], 0.0).T
