@@ -1,4 +1,4 @@
-"""`python -m benchmarks.field` measures everything, `--quick` the essentials in three minutes, `--page` only writes the page anew."""
+"""`python -m benchmarks.field` measures everything, `--quick` the essentials in three minutes, `--page` only writes the page anew, with the arena of now."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--worlds", nargs="+", choices=NAMES, metavar="NAME", help="worlds with a known truth; all by default"
     )
-    parser.add_argument("--page", action="store_true", help="only write the page of the recorded run anew")
+    parser.add_argument("--page", action="store_true", help="only write the page of the recorded run anew, with the arena of now")
     return parser.parse_args()
 
 
@@ -111,8 +111,13 @@ def known(given: argparse.Namespace, workers: dict[str, Process]) -> dict[str, A
     rows = accuracy(workers, sets, least, seconds, names, given.minutes) if sets else []
     return {
         "accuracy": [rounded(row) | at for row in rows],
-        "arena": quality.recorded(quality.ARENA.read_text(encoding="utf-8")),
+        "arena": arena(),
     }
+
+
+def arena() -> dict[str, Any]:
+    """The arena's tables as they are recorded now."""
+    return quality.recorded(quality.ARENA.read_text(encoding="utf-8"))
 
 
 def merged(before: list[dict[str, Any]], now: dict[str, Any]) -> dict[str, Any]:
@@ -163,6 +168,8 @@ def main() -> None:
     if given.accuracy and (found := page.latest()):
         with processes(environments_of(given), True, PATIENCE) as workers:
             write(found | merged(found["accuracy"], known(given, workers)))
+    elif given.page and (found := page.latest()):
+        write(found | {"arena": arena()})
     elif not given.page:
         before, record = page.latest(), run(given)
         if before and given.sets == 0:
