@@ -65,7 +65,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--worlds", nargs="+", choices=NAMES, metavar="NAME", help="worlds with a known truth; all by default"
     )
-    parser.add_argument("--page", action="store_true", help="only write the page of the recorded run anew, with the arena of now")
+    parser.add_argument(
+        "--page", action="store_true", help="only write the page of the recorded run anew, with the arena of now"
+    )
     return parser.parse_args()
 
 
