@@ -53,6 +53,21 @@ def test_one_world_is_the_bias_in_it():
     assert each[0, 0] == pytest.approx(again.bias)
 
 
+def test_what_takes_long_is_shared_after_two_parts_and_stays_the_same(monkeypatch):
+    worlds, shared = [BetaWorld(2.0, 1.0, ScaledCurve(k)) for k in (0.5, 0.6, 0.7, 0.9)], []
+    alone = bias_over(ECE, worlds, 200, 40, 0, "four", workers=1)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr(
+        "joblib.Parallel", lambda **how: lambda tasks: shared.append(how) or (f(*a, **k) for f, a, k in tasks)
+    )
+    for seconds, n_jobs in ((1e9, []), (0.0, [2])):
+        shared.clear()
+        monkeypatch.setattr("calibrant.simulate.measuring.WORTH_SECONDS", seconds)
+        found = bias_over(ECE, worlds, 200, 40, 0, "four")
+        np.testing.assert_array_equal(found[1], alone[1])
+        assert [how["n_jobs"] for how in shared] == n_jobs
+
+
 def test_several_worlds_count_against_their_own_truths():
     worlds = [BetaWorld(2.0, 1.0, ScaledCurve(k)) for k in (0.5, 0.9)]
     seen = []

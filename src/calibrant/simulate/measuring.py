@@ -96,7 +96,10 @@ ROWS_PER_PART = 1 << 18
 DATA_SETS_PER_PART = 32
 
 WORTH_WORKERS = 4_000_000
-"""Rows times estimators from which on other processes are started."""
+"""Rows times estimators from which on other processes are started at once."""
+
+WORTH_SECONDS = 4.0
+"""What is left of fewer is computed by other processes from so many seconds on, about as long as these take to start."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +111,12 @@ class Measured:
     low: Floats
     high: Floats
     seconds: Floats
+
+    @classmethod
+    def of(cls, n: int, parts: Sequence[Floats]) -> Measured:
+        """From parts, in order."""
+        values, low, high, seconds = np.concatenate(parts, axis=2)
+        return cls(n, values, low, high, seconds.sum(axis=1))
 
 
 def measured(
@@ -151,31 +160,47 @@ def measured(
     check_count(n, "n")
     check_count(n_data_sets, "n_data_sets")
     seed = check_seed(seed)
-    if workers is not None:
-        check_count(workers, "workers")
-    step = int(np.clip(ROWS_PER_PART // n, 1, DATA_SETS_PER_PART))
-    keys = [(n, min(step, n_data_sets - start), start // step) for start in range(0, n_data_sets, step)]
-    if workers is None:
-        workers = (os.cpu_count() or 1) if n * n_data_sets * len(estimators) >= WORTH_WORKERS else 1
+    keys = parts_of(n, n_data_sets)
+    if workers is None and n * n_data_sets * len(estimators) >= WORTH_WORKERS:
+        workers = os.cpu_count() or 1
     kept = Checkpoint(checkpoint, estimators, world, view, seed)
     left = [key for key in keys if key not in kept.parts]
-    parts = _computed([(estimators, world, n, count, (seed, n, k), view) for _, count, k in left], workers)
+    parts = computed([(estimators, world, n, count, (seed, n, k), view) for _, count, k in left], workers)
     with reported(progress, f"{world.describe()}, n = {n:,}") as report:
         for done, (key, part) in enumerate(zip(left, parts, strict=True), len(keys) - len(left) + 1):
             kept.add(key, part)
             report(done, len(keys))
-    values, low, high, seconds = np.concatenate([kept.parts[key] for key in keys], axis=2)
-    return Measured(n, values, low, high, seconds.sum(axis=1))
+    return Measured.of(n, [kept.parts[key] for key in keys])
 
 
-def _computed(tasks: list[Any], workers: int) -> Iterator[Floats]:
-    """The parts in order, from this process or from several."""
-    if workers == 1 or len(tasks) < 2:
-        yield from (_part(*task) for task in tasks)
-        return
-    from joblib import Parallel, delayed
+def parts_of(n: int, n_data_sets: int) -> list[tuple[int, int, int]]:
+    """The parts that data sets are drawn in: rows, data sets and number of each."""
+    step = int(np.clip(ROWS_PER_PART // n, 1, DATA_SETS_PER_PART))
+    return [(n, min(step, n_data_sets - start), start // step) for start in range(0, n_data_sets, step)]
 
-    yield from Parallel(n_jobs=min(workers, len(tasks)), return_as="generator")(delayed(_part)(*t) for t in tasks)
+
+def computed(tasks: Sequence[Any], workers: int | None) -> Iterator[Floats]:
+    """The parts in order, from this process or from several; None: from several where what is left is worth it.
+
+    A task holds estimators, a world, rows and data sets, the seed and the view.
+    """
+    if workers is not None:
+        check_count(workers, "workers")
+    shortest, left = np.inf, list(tasks)
+    while left and (workers == 1 or len(left) == 1 or (workers is None and not _worth_sharing(shortest, tasks, left))):
+        start = time.perf_counter()
+        yield _part(*left.pop(0))
+        shortest = min(shortest, time.perf_counter() - start)
+    if left:
+        from joblib import Parallel, delayed
+
+        n_jobs = min(workers or os.cpu_count() or 1, len(left))
+        yield from Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_part)(*task) for task in left)
+
+
+def _worth_sharing(shortest: float, tasks: Sequence[Any], left: Sequence[Any]) -> bool:
+    """Do the parts that are left take long, if they take as long as the shortest of two? The first loads and compiles."""
+    return len(tasks) - len(left) >= 2 and shortest * len(left) > WORTH_SECONDS and (os.cpu_count() or 1) > 1
 
 
 def _part(estimators: Sequence[Named], world: World, n: int, count: int, seed: tuple[int, ...], view: str) -> Floats:

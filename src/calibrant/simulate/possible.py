@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,11 +12,11 @@ from calibrant.kernels.fit.log_odds_process import dealt
 from calibrant.kernels.logits import sigmoid
 from calibrant.maps.gaussian_process import OPEN, believed
 from calibrant.predictions import Predictions
-from calibrant.progress import Progress, offset, reported
+from calibrant.progress import Progress, reported
 from calibrant.results import kind, number
 from calibrant.simulate.bias import Bias, true_value
 from calibrant.simulate.curves import CellCurve
-from calibrant.simulate.measuring import Measured, Named, measured
+from calibrant.simulate.measuring import Measured, Named, computed, parts_of
 from calibrant.simulate.scores import Described
 from calibrant.simulate.world import EmpiricalWorld, EventWorld
 from calibrant.types import Floats
@@ -150,11 +149,23 @@ def bias_over(
     """
     count = max(2, -(-n_data_sets // len(worlds)))
     truths = np.array([[true_value(one, world) for world in worlds] for one in estimators])
-    found: list[Measured] = []
+    keys, done, found = parts_of(n, count), 0, []
+    parts = computed(
+        [
+            (estimators, world, n, size, (2**20 * seed + k, n, part), "auto")
+            for k, world in enumerate(worlds)
+            for _, size, part in keys
+        ],
+        workers,
+    )
     with reported(progress, f"estimators on n = {n:,}") as report:
-        for k, world in enumerate(worlds):
-            share: Any = lambda done, of, k=k: offset(report, k * count, count, len(worlds) * count, done, of)  # noqa: E731
-            found.append(measured(estimators, world, n, count, 2**20 * seed + k, workers=workers, progress=share))
+        for _ in worlds:
+            mine = []
+            for _, size, _ in keys:
+                mine.append(next(parts))
+                done += size
+                report(done, len(worlds) * count)
+            found.append(Measured.of(n, mine))
     middle = truths.mean(axis=1, keepdims=True)
     moves = np.repeat(middle - truths, count, axis=1)  # as if every world had the mean error
     values, low, high = (
