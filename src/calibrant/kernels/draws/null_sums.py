@@ -228,11 +228,12 @@ def _rising_gains(hits: Floats, weight: Floats, found: Any) -> None:
             pooled[before], size[before] = (before_y + y)[falls], (before_w + w)[falls]
             top[left] = before
             left = left[before > start[left]]
-    pooled, size, k = pooled.reshape(n, bins), size.reshape(n, bins), top - start + 1
-    yes = np.where(np.arange(bins) < k[:, None], pooled, 0.0)
-    no = np.where(np.arange(bins) < k[:, None], size - pooled, 0.0)
-    gains = [part * np.log(np.where(part / size > 0, part / size, 1.0)) for part in (yes, no)]
-    found[:] = np.where(yes > 0, gains[0], 0.0).sum(axis=1) + np.where(no > 0, gains[1], 0.0).sum(axis=1)
+    k = top - start + 1
+    kept = (np.arange(bins) < k[:, None]).ravel()
+    yes, size = pooled[kept], size[kept]
+    no = size - yes
+    gains = [np.where(part > 0, part * np.log(np.where(part > 0, part, size) / size), 0.0) for part in (yes, no)]
+    found[:] = np.add.reduceat(gains[0] + gains[1], np.cumsum(k) - k)
 
 
 rising_gains.in_numpy(_rising_gains, COMPILE_FROM_STATES)
