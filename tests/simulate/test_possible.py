@@ -66,6 +66,8 @@ def test_what_takes_long_is_shared_after_two_parts_and_stays_the_same(monkeypatc
         found = bias_over(ECE, worlds, 200, 40, 0, "four")
         np.testing.assert_array_equal(found[1], alone[1])
         assert [how["n_jobs"] for how in shared] == n_jobs
+    with pytest.raises(cal.InputError, match="workers"):
+        bias_over(ECE, worlds, 200, 40, 0, "four", workers=0)
 
 
 def test_several_worlds_count_against_their_own_truths():

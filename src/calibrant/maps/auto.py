@@ -60,8 +60,8 @@ FEWER_OF_ROWS = {20_000: 1, 10_000: 2}
 """The same by rows, which are enough here."""
 
 ALONE = {"one event": ("temperature", "platt", "quadratic"), "several classes": ("temperature", "structured_vector")}
-"""Maps that may be the best single one, and add next to nothing to an average in which the others are: on the sets that
-`auto` was chosen on, its win rate without them is lower by .01 at most up to 3 000 rows, and it harms less."""
+"""Maps that may be the best single one, and add next to nothing to an average in which the others are: found by
+leaving them out on the sets that `studies/arena.py` names in `CHOSEN_ON`."""
 
 
 def candidates_for(predictions: Predictions, alone: bool = False) -> tuple[Any, ...]:

@@ -186,11 +186,17 @@ def computed(tasks: Sequence[Any], workers: int | None) -> Iterator[Floats]:
     """
     if workers is not None:
         check_count(workers, "workers")
-    shortest, left = np.inf, list(tasks)
-    while left and (workers == 1 or len(left) == 1 or (workers is None and not _worth_sharing(shortest, tasks, left))):
+    return _in_order(list(tasks), workers)
+
+
+def _in_order(left: list[Any], workers: int | None) -> Iterator[Floats]:
+    """The same; how long the parts take is seen from the shorter of the first two, of which one loads and compiles."""
+    times: list[float] = []
+    while left and (workers == 1 or len(left) == 1 or (workers is None and not _worth_sharing(times, len(left)))):
         start = time.perf_counter()
-        yield _part(*left.pop(0))
-        shortest = min(shortest, time.perf_counter() - start)
+        part = _part(*left.pop(0))
+        times.append(time.perf_counter() - start)
+        yield part
     if left:
         from joblib import Parallel, delayed
 
@@ -198,9 +204,9 @@ def computed(tasks: Sequence[Any], workers: int | None) -> Iterator[Floats]:
         yield from Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_part)(*task) for task in left)
 
 
-def _worth_sharing(shortest: float, tasks: Sequence[Any], left: Sequence[Any]) -> bool:
-    """Do the parts that are left take long, if they take as long as the shortest of two? The first loads and compiles."""
-    return len(tasks) - len(left) >= 2 and shortest * len(left) > WORTH_SECONDS and (os.cpu_count() or 1) > 1
+def _worth_sharing(times: Sequence[float], n_left: int) -> bool:
+    """Do so many more parts take long enough for other processes, by the times of those that are done?"""
+    return len(times) >= 2 and min(times) * n_left > WORTH_SECONDS and (os.cpu_count() or 1) > 1
 
 
 def _part(estimators: Sequence[Named], world: World, n: int, count: int, seed: tuple[int, ...], view: str) -> Floats:
