@@ -324,7 +324,7 @@ def test_progress_is_told(rng):
 
 
 def test_of_many_rows_one_fold_is_judged(rng, monkeypatch):
-    monkeypatch.setattr("calibrant.maps.auto.FEWER_OF_ROWS", {100: 1})
+    monkeypatch.setattr("calibrant.maps.auto.FEW_ENOUGH", 100)
     said, seen = calibrated(rng, 500), []
     recipe = Auto(candidates=("identity", "platt"), progress=lambda done, of: seen.append((done, of)))
     choice = recipe.fit(said).fit.choice

@@ -56,8 +56,8 @@ FEWER_FOLDS = {1_000_000: 1, 100_000: 2, 3_000: 3}
 """Probabilities (rows × classes) from which on so many folds are judged instead of all: time is short. With fewer, one fold
 tells the maps apart much worse than five."""
 
-FEWER_OF_ROWS = {20_000: 1, 10_000: 2}
-"""The same by rows, which are enough here."""
+FEW_ENOUGH = 10_000
+"""Rows from which on one fold of them is judged, whatever the number of classes."""
 
 ALONE = {"one event": ("temperature", "platt", "quadratic"), "several classes": ("temperature", "structured_vector")}
 """Maps that may be the best single one, and add next to nothing to an average in which the others are: found by
@@ -103,8 +103,7 @@ class Auto(Recipe[CalibrationMap]):
         `Score`. The weights of an average follow the log score.
     n_folds
         Number of folds of the cross-validation. From 3 000 probabilities (rows × classes)
-        on, three of them are judged, two from 100 000 or 10 000 rows, one from a million or
-        20 000 rows.
+        on, three of them are judged, two from 100 000, one from a million or 10 000 rows.
     candidates
         Names or recipes of maps. By default they follow from the number of rows and classes;
         an average leaves out some whose place others take.
@@ -220,8 +219,7 @@ class _Trial:
         n, numbers = predictions.n, predictions.n * (1 if predictions.is_binary else predictions.n_classes)
         if predictions.groups is None and n >= 2 * FEWEST:
             few = [judged for least, judged in FEWER_FOLDS.items() if numbers >= least]
-            few += [judged for least, judged in FEWER_OF_ROWS.items() if n >= least]
-            self.n_judged = min(self.n_judged, *few, self.n_folds)
+            self.n_judged = 1 if n >= FEW_ENOUGH else min(self.n_judged, *few, self.n_folds)
         some = self.n_judged < self.n_folds
         every, fold = numbered_folds(predictions, self.n_folds ** (1 + some))
         turns, strict = self.n_folds if some else 1, len(self.recipes) > 1
