@@ -51,4 +51,4 @@ def entries(n_classes: int) -> dict[str, Callable[[], Calibrant]]:
     """Every entry of ours for so many classes, by name."""
     names = ONE_EVENT if n_classes == 2 else SEVERAL
     found = {name: partial(Calibrant, name) for name in names}
-    return found | {"auto": Calibrant}
+    return found | {"auto": Calibrant, "auto, level 0.95": partial(Calibrant, cal.Auto(level=0.95))}

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.linalg  # noqa: F401  (has threads of its own)
+from scipy import stats
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import calibrant as cal
@@ -49,7 +50,7 @@ def test_the_average_is_as_sure_as_the_truth(rng):
     assert "identity" not in [part.method for part in fitted.parts]
 
 
-def never(self, logs):
+def never(self, logs, level):
     return lambda used: False
 
 
@@ -215,6 +216,33 @@ def test_weight_two_is_the_row_twice(rng, prefer):
     np.testing.assert_allclose(weighted.apply(said.probs), repeated.apply(said.probs), rtol=1e-8)
 
 
+@pytest.mark.parametrize("kind", ["rows", "counts", "groups"])
+def test_with_a_level_the_interval_of_the_change_must_lie_below_zero(rng, kind):
+    said, times, group = calibrated(rng, 300), rng.integers(1, 4, 300), np.arange(300) % 60
+    given = {"counts": times} if kind == "counts" else {"groups": group} if kind == "groups" else {}
+    rows = Predictions(said.labels, said.probs, **given)
+    truth, before = (np.log(np.stack([1 - p, p], axis=1)) for p in (said.probs, 0.5 + (said.probs - 0.5) * 0.6))
+    judged = Judged(rows, before, {"identity": before, "truth": truth}, cal.score.LogScore())
+    change = (before - truth)[np.arange(300), rows.labels]
+    each = {"rows": change, "counts": np.repeat(change, times), "groups": np.bincount(group, change)}[kind]
+    t = each.mean() / (each.std(ddof=1) / len(each) ** 0.5)
+    p_value = 2 * float(stats.t.sf(-t, len(each) - 1))
+    assert 0 < p_value < 0.05
+    assert not judged.doubted(truth)(slice(None))
+    assert not judged.doubted(truth, 1 - 1.001 * p_value)(slice(None))
+    assert judged.doubted(truth, 1 - 0.999 * p_value)(slice(None))
+
+
+def test_a_high_level_leaves_the_predictions_as_they_are(rng):
+    said, tried = tempered(rng, 300), ("identity", "temperature")
+    for prefer, reason in (("average", "at a level of"), ("simple", "no more than chance")):
+        sure, unsure = (Auto(candidates=tried, prefer=prefer, level=each).fit(said) for each in (0.5, 1 - 1e-15))
+        assert "temperature" in sure.fit.choice.reason
+        assert unsure.fit.choice.chosen == "identity"
+        assert reason in unsure.fit.choice.reason
+        np.testing.assert_array_equal(unsure.apply(said.probs), said.probs)
+
+
 @pytest.mark.parametrize("n", [1, 2, 5, FEWEST - 1])
 def test_a_few_rows_vouch_for_nothing(rng, n):
     fitted = cal.recalibrate(calibrated(rng, n), "auto")
@@ -357,7 +385,7 @@ def test_of_many_probabilities_fewer_folds_are_judged(rng, monkeypatch):
 
 @pytest.mark.parametrize(
     ("options", "argument"),
-    [({"score": "ece"}, "score"), ({"n_folds": 1}, "n_folds"), ({"candidates": ()}, "candidates"), ({"candidates": "platt"}, "candidates"), ({"prefer": "best"}, "prefer")],
+    [({"score": "ece"}, "score"), ({"n_folds": 1}, "n_folds"), ({"candidates": ()}, "candidates"), ({"candidates": "platt"}, "candidates"), ({"prefer": "best"}, "prefer"), ({"level": 95}, "level")],
 )  # fmt: skip
 def test_bad_options_are_refused(options, argument):
     with pytest.raises(cal.InputError, match=argument):

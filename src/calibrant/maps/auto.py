@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calibrant.inputs import check_choice, check_count
+from calibrant.inputs import check_choice, check_count, check_level
 from calibrant.kernels.fit.lbfgs import one_blas_thread
 from calibrant.kernels.logits import two_columns
 from calibrant.maps.bent import Bent
@@ -44,6 +44,7 @@ MANY_CLASSES, MOST_ORDERED = 100, 500_000
 """Classes up to which matrices are tried, and probabilities up to which order-preserving maps are: both take time."""
 
 NO_GAIN = "identity: held-out rows do not show the average of the maps to be better, and one more could undo its gain."
+NOT_SURE = "identity: at a level of {:.4g}, held-out rows do not show the average of the maps to be better."
 """Why nothing is changed."""
 
 LEVEL = 0.95
@@ -109,8 +110,13 @@ class Auto(Recipe[CalibrationMap]):
         an average leaves out some whose place others take.
     prefer
         `"average"`: the weighted mean of all candidates. `"simple"`: one of them, the one
-        with the fewest parameters among those as good as the best, within one standard
-        error.
+        with the fewest parameters among those as good as the best.
+    level
+        Confidence with which held-out rows must show a gain: unless the interval of the
+        average's change lies below 0, the predictions are left as they are; with `"simple"`,
+        the interval of the best map's change from a simpler one. A high level harms fewer
+        models, and forgoes small gains. `None`: the gain of an average must outlast one more
+        row, as above, and that of the best single map one standard error.
     progress
         True: a bar on the terminal; a function is called with the numbers of steps done and
         of all.
@@ -131,6 +137,7 @@ class Auto(Recipe[CalibrationMap]):
     n_folds: int = 5
     candidates: tuple[Any, ...] | None = None
     prefer: Literal["average", "simple"] = "average"
+    level: float | None = None
     progress: Progress = False
 
     def __post_init__(self) -> None:
@@ -138,6 +145,8 @@ class Auto(Recipe[CalibrationMap]):
         check_count(self.n_folds, "n_folds", 2)
         check_progress(self.progress)
         check_choice("prefer", self.prefer, ("average", "simple"))
+        if self.level is not None:
+            check_level(self.level)
         if self.candidates is not None and not (isinstance(self.candidates, tuple | list) and self.candidates):
             raise InputError("candidates", "must be names or recipes of maps", f"it is {self.candidates!r}")
 
@@ -154,7 +163,8 @@ class Auto(Recipe[CalibrationMap]):
             one_blas_thread(),
         ):
             warnings.simplefilter("ignore", RuntimeWarning)  # a candidate that overflows scores badly, and that is all
-            trial = _Trial(recipes, check_score(self.score), self.n_folds, self.prefer, report, self.n_folds)
+            rule = check_score(self.score)
+            trial = _Trial(recipes, rule, self.n_folds, self.prefer, self.level, report, self.n_folds)
             return trial.result(predictions)
 
 
@@ -166,6 +176,7 @@ class _Trial:
     rule: Score
     n_folds: int
     prefer: str
+    level: float | None
     report: Report
     n_judged: int
     """of the folds"""
@@ -242,9 +253,10 @@ class _Trial:
         self, judged: Judged, fitted: dict[str, CalibrationMap], masks: list[Bools], lift: float, given: Predictions
     ) -> CalibrationMap:
         procedure = judged.crossed(masks, lambda others, test: judged.mixed(judged.weights(others), test))
-        doubted = judged.doubted(procedure)
+        doubted = judged.doubted(procedure, self.level)
         kept = {"identity": 1.0} if doubted(slice(None)) else _kept(judged.weights())
-        why = NO_GAIN if doubted(slice(None)) else _why_mixed(kept)
+        no_gain = NO_GAIN if self.level is None else NOT_SURE.format(self.level)
+        why = no_gain if doubted(slice(None)) else _why_mixed(kept)
 
         def crossed() -> Floats:
             return judged.crossed(masks, lambda others, test: (judged.before if doubted(others) else procedure)[test])
@@ -261,10 +273,12 @@ class _Trial:
         self, judged: Judged, fitted: dict[str, CalibrationMap], masks: list[Bools], lift: float, given: Predictions
     ) -> CalibrationMap:
         sizes = {name: fitted[name].n_parameters for name in judged.held}
-        name, reason = judged.simplest(sizes)
+        name, reason = judged.simplest(sizes, level=self.level)
 
         def crossed() -> Floats:
-            return judged.crossed(masks, lambda others, test: judged.held[judged.simplest(sizes, others)[0]][test])
+            return judged.crossed(
+                masks, lambda others, test: judged.held[judged.simplest(sizes, others, self.level)[0]][test]
+            )
 
         choice = self._choice(name, judged, fitted, None, crossed, reason)
         return _single(fitted[name], choice, lift, given)

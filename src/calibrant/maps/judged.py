@@ -35,7 +35,7 @@ NEGLIGIBLE = 1e-9
 """A candidate of a smaller weight changes nothing."""
 
 ONE_ERROR = 0.6827
-"""Level of the intervals that decide which maps are as good as the best: one standard error to either side."""
+"""Level of the intervals that decide, by default, which maps are as good as the best: one standard error to either side."""
 
 
 @dataclass(slots=True)
@@ -85,7 +85,9 @@ class Judged:
         shares = {name: float(np.exp(value - best)) for name, value in score.items()}
         return {name: share / sum(shares.values()) for name, share in shares.items()}
 
-    def simplest(self, sizes: dict[str, int], used: Bools | slice = slice(None)) -> tuple[str, str]:
+    def simplest(
+        self, sizes: dict[str, int], used: Bools | slice = slice(None), level: float | None = None
+    ) -> tuple[str, str]:
         """The fewest parameters among those as good as the best, by the score and some of the rows, and the reason."""
         total = self._mass()[used]
         shown = {name: self._scored(logs, self.rule) for name, logs in self.held.items()}
@@ -94,7 +96,7 @@ class Judged:
         best = min(cost, key=cost.__getitem__)
 
         def near(name: str) -> bool:
-            interval = _some(shown[name].blended(shown[best], 1.0, -1.0), used).mean().interval(ONE_ERROR)[0]
+            interval = _some(shown[name].blended(shown[best], 1.0, -1.0), used).mean().interval(level or ONE_ERROR)[0]
             return name == best or interval is None or interval.low <= 0
 
         good = [name for name in cost if near(name)]
@@ -116,21 +118,36 @@ class Judged:
                 total += weight * self.held[name][rows]
         return log_probabilities(total)
 
-    def doubted(self, logs: Floats) -> Callable[[Bools | slice], bool]:
+    def doubted(self, logs: Floats, level: float | None = None) -> Callable[[Bools | slice], bool]:
         """By some of the rows: are these not shown to be better than the predictions as they are?
 
         They are shown to be if their gain outlasts one more row with the worst change that is still credible, and one
-        more group as bad as the worst. Predictions that call an outcome impossible cannot be kept.
+        more group as bad as the worst; with a level, if also the interval of the change lies below 0. Predictions that
+        call an outcome impossible cannot be kept.
         """
         if "identity" not in self.held or bool((self._columns() <= np.finfo(np.float64).tiny).any()):
             return lambda used: False  # noqa: ARG005
         mine = self._scored(logs, check_score("log"))
-        change, worst = self._mass() * (mine.values - self.plain), 0.0
-        if few(self.rows):
+        each, worst, group = mine.values - self.plain, 0.0, None
+        change, rows = self._mass() * each, self.rows
+        if few(rows):
             worst = _worst(mine.blended(self.scored["identity"], 1.0, -1.0))
-        if self.rows.groups is not None:
-            worst = max(worst, float(np.bincount(np.unique(self.rows.groups, return_inverse=True)[1], change).max()))
-        return lambda used: float(change[used].sum()) + worst >= 0
+        if rows.groups is not None:
+            group = np.unique(rows.groups, return_inverse=True)[1]
+            worst = max(worst, float(np.bincount(group, change).max()))
+
+        def unsure(used: Bools | slice, level: float) -> bool:
+            """Does the interval of the mean change of rows, or of groups, reach 0?"""
+            if group is None:
+                weights, squares = (None if of is None else of[used] for of in (rows.weights, rows.squares))
+                moments = moments_of(each[used], weights, squares)
+            else:
+                _, mine = np.unique(group[used], return_inverse=True)
+                moments = moments_of(np.bincount(mine, change[used]), None)
+            interval = moments.interval(level)[0]
+            return interval is None or interval.high >= 0
+
+        return lambda used: float(change[used].sum()) + worst >= 0 or (level is not None and unsure(used, level))
 
     def measured(self, logs: Floats) -> tuple[LimitedMean | Moments, LimitedMean | Moments]:
         """The mean score and its change from the predictions as they are."""
