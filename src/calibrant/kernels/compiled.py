@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -137,13 +138,14 @@ class compiled:  # noqa: N801  (a decorator)
         if numba is None:
             return self._slow
         function = self._calling({name: callee._inner for name, callee in self._callees.items()})
-        options = self._options | {"no_cfunc_wrapper": True}
+        made = numba.njit(no_cfunc_wrapper=True, **self._options)(function)
+        made.compile = _uncollected(made.compile)
         try:
             function.__qualname__ += self._stamp()
-            made = numba.njit(cache=True, **options)(function)
+            made.enable_caching()
             made._cache = _AnyCache(made._cache)
         except (OSError, RuntimeError):  # nowhere to keep a cache, or no source: compile for this process only
-            return numba.njit(**options)(function)
+            pass
         return made
 
     @cached_property
@@ -193,6 +195,21 @@ class compiled:  # noqa: N801  (a decorator)
 def _kinds(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a compiled function has one form each for."""
     return tuple([(each.dtype, (flags := each.flags).c_contiguous, flags.writeable) for each in arrays])
+
+
+def _uncollected(compile_: Callable[..., Any]) -> Callable[..., Any]:
+    """The same while garbage is not collected: a compiler makes many objects and little garbage."""
+
+    def call(*arguments: Any) -> Any:
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            return compile_(*arguments)
+        finally:
+            if was_on:
+                gc.enable()
+
+    return call
 
 
 _loaded: list[Any] = []
