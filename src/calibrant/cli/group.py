@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shlex
 import sys
 from typing import Any, NoReturn
@@ -24,6 +25,9 @@ EXIT_CODES = {
     "141": "Nobody read the output to its end; files were written all the same.",
 }
 
+
+YOUNG = 50_000
+"""New objects after which garbage is looked for: what a command imports and makes lasts, nearly all, until it ends."""
 
 CRASH, INTERRUPTED = 70, 130
 """As sysexits.h and the shells have them."""
@@ -88,6 +92,7 @@ class Calibrant(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name, standalone_mode=False, **more)
         given = sys.argv[1:] if args is None else list(args)
+        gc.set_threshold(YOUNG)
         with running(" ".join(["calibrant", *given[:1]])) as output:
             try:
                 super().main(given, prog_name, **{"obj": shlex.join(["calibrant", *given])} | more)

@@ -139,7 +139,7 @@ class compiled:  # noqa: N801  (a decorator)
             return self._slow
         function = self._calling({name: callee._inner for name, callee in self._callees.items()})
         made = numba.njit(no_cfunc_wrapper=True, **self._options)(function)
-        made.compile = _uncollected(made.compile)
+        made.compile = _uncollected()(made.compile)
         try:
             function.__qualname__ += self._stamp()
             made.enable_caching()
@@ -197,19 +197,16 @@ def _kinds(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([(each.dtype, (flags := each.flags).c_contiguous, flags.writeable) for each in arrays])
 
 
-def _uncollected(compile_: Callable[..., Any]) -> Callable[..., Any]:
-    """The same while garbage is not collected: a compiler makes many objects and little garbage."""
-
-    def call(*arguments: Any) -> Any:
-        was_on = gc.isenabled()
-        gc.disable()
-        try:
-            return compile_(*arguments)
-        finally:
-            if was_on:
-                gc.enable()
-
-    return call
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Within this context garbage is not collected: a compiler makes many objects and little garbage."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 _loaded: list[Any] = []
@@ -228,7 +225,8 @@ def _there() -> bool:
 def _numba() -> Any:
     """Numba, or None and a warning where it is missing or does not fit this NumPy."""
     try:
-        import numba
+        with _uncollected():
+            import numba
     except (ImportError, SystemError) as error:
         text = f"Numba cannot be imported ({error}): loops run in plain Python, up to 100 times slower. Install numba"
         warnings.warn(text, RuntimeWarning, stacklevel=4)
