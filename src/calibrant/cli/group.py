@@ -26,9 +26,6 @@ EXIT_CODES = {
 }
 
 
-YOUNG = 50_000
-"""New objects after which garbage is looked for: what a command imports and makes lasts, nearly all, until it ends."""
-
 CRASH, INTERRUPTED = 70, 130
 """As sysexits.h and the shells have them."""
 
@@ -92,7 +89,8 @@ class Calibrant(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name, standalone_mode=False, **more)
         given = sys.argv[1:] if args is None else list(args)
-        gc.set_threshold(YOUNG)
+        if args is None:
+            gc.freeze()  # what was imported lasts until the end: it is not looked through for garbage
         with running(" ".join(["calibrant", *given[:1]])) as output:
             try:
                 super().main(given, prog_name, **{"obj": shlex.join(["calibrant", *given])} | more)
