@@ -253,8 +253,14 @@ def _class_sums(labels: Any, table: Floats, sums: Floats) -> None:
     n, classes, width = sums.shape
     places = (labels + classes * np.arange(n)[:, None]).ravel()
     for j in range(width):
-        picked = table[np.arange(len(table)), labels, j]
+        picked = _picked(labels, table[:, :, j])
         sums[:, :, j] += np.bincount(places, picked.ravel(), n * classes).reshape(n, classes)
+
+
+def _picked(labels: Any, table: Any) -> Any:
+    """table[i, y_i] of all draws."""
+    n, classes = table.shape
+    return table.ravel().take(labels + classes * np.arange(n))
 
 
 @compiled
@@ -267,7 +273,7 @@ def class_hits(labels: Any, slots: Any, weights: Any, hits: Any) -> None:
 
 @class_hits.in_numpy
 def _class_hits(labels: Any, slots: Any, weights: Floats, hits: Floats) -> None:
-    places = slots[np.arange(len(slots)), labels] + hits.shape[1] * np.arange(len(labels))[:, None]
+    places = _picked(labels, slots) + hits.shape[1] * np.arange(len(labels))[:, None]
     every = np.broadcast_to(weights, labels.shape)
     hits += np.bincount(places.ravel(), every.ravel(), hits.size).reshape(hits.shape)
 
@@ -284,7 +290,7 @@ def picked_sums(labels: Any, table: Any, found: Any) -> None:
 
 @picked_sums.in_numpy
 def _picked_sums(labels: Any, table: Floats, found: Any) -> None:
-    found[:] = table[np.arange(len(table)), labels].sum(axis=1)
+    found[:] = _picked(labels, table).sum(axis=1)
 
 
 @any_order
