@@ -48,6 +48,15 @@ def test_numbers_are_read_from_a_file_without_the_functions_of_arrow(tmp_path):
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
+def test_one_family_of_maps_is_loaded_without_the_others():
+    script = "import sys, calibrant.maps.temperature; assert 'calibrant.maps.every' not in sys.modules; "
+    asked = "import calibrant.maps as maps; assert 'calibrant.maps.every' not in sys.modules; maps.Temperature; assert maps.auto.Auto is maps.Auto"
+    subprocess.run([sys.executable, "-c", script + asked], check=True, timeout=60)
+    with pytest.raises(AttributeError, match=r"module 'calibrant.maps' has no attribute 'Unknown'"):
+        cal.maps.Unknown  # noqa: B018
+    assert {"Temperature", "recipe_of", "temperature"} <= set(dir(cal.maps))
+
+
 def test_star_import_gives_the_public_names():
     script = "from calibrant import *; import calibrant; assert set(calibrant.__all__) <= set(dir())"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

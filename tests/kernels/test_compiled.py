@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import subprocess
 import sys
@@ -41,6 +42,27 @@ def test_it_is_the_python_it_was_made_of():
     fast = compiled(doubled)
     assert fast(3) == fast.plain(3) == 6
     assert fast.__name__ == "doubled"
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_garbage_is_collected_after_compiling_if_it_was_before(on):
+    seen = []
+
+    @module._uncollected()
+    def compile_(fails):
+        seen.append(gc.isenabled())
+        if fails:
+            raise ValueError("not compiled")
+
+    (gc.enable if on else gc.disable)()
+    try:
+        compile_(False)
+        with pytest.raises(ValueError, match="not compiled"):
+            compile_(True)
+        assert gc.isenabled() == on
+    finally:
+        gc.enable()
+    assert seen == [False, False]
 
 
 def test_it_compiles_where_nothing_can_be_cached(monkeypatch):

@@ -10,6 +10,7 @@ from calibrant import InputError
 from calibrant.kernels.compiled import many_calls
 from calibrant.kernels.draws import null_draws
 from calibrant.kernels.draws.null_draws import (
+    COUNTED,
     STEP,
     binomial_tables,
     draw_classes,
@@ -173,7 +174,12 @@ def test_all_forms_read_the_same_tables(rng):
     compiled, plain, in_numpy = all_forms(draw_pooled, *arguments, shape=(50, 6))
     assert (compiled == plain).all()
     assert (compiled == in_numpy).all()
-    below = (np.cumsum(rng.dirichlet(np.ones(4), 6), axis=1)[:, :-1] * 2.0**63).astype(np.uint64)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4, COUNTED + 1, COUNTED + 2])
+def test_all_forms_draw_the_same_classes(rng, n_classes):
+    probs, seeds = rng.dirichlet(np.ones(n_classes), 6), replicate_seeds(1, 50)
+    below = (np.cumsum(probs, axis=1)[:, :-1] * 2.0**63).astype(np.uint64)
     compiled, plain, in_numpy = all_forms(draw_classes, below, seeds, shape=(50, 6), dtype=np.int32)
     assert (compiled == plain).all()
     assert (compiled == in_numpy).all()

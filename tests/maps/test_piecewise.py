@@ -61,7 +61,7 @@ def objective(h, cells, w, s, t, family):
 
 
 def family(logit, brier=False, rising=False):
-    return Family(logit, brier, (-np.inf, np.inf) if logit else BOX, rising or None)
+    return Family(logit, brier, (-np.inf, np.inf) if logit else BOX, rising)
 
 
 @SPACES
@@ -177,7 +177,7 @@ def test_the_map_is_the_mean_of_the_folds(rng, space):
     p = probs[order]
     cells = cells_of(log_odds(p) if logit else p, labels[order].astype(float), np.ones(1000), np.arange(1000) % 10, 10)
     ends = (-np.inf, np.inf) if logit else (0.5 / 1001, 1 - 0.5 / 1001)
-    paths, by_fold = crossed(cells, Family(logit, False, ends, None), 6)
+    paths, by_fold = crossed(cells, Family(logit, False, ends, False), 6)
     losses = by_fold.sum(axis=0)[1:]
     b = int(np.argmax(losses <= losses.min() * 1.001))
     mean = np.mean([lines[b].at(log_odds(p) if logit else p) for lines in paths], axis=0)
@@ -240,7 +240,9 @@ def test_a_number_of_pieces_has_the_smallest_loss(rng, space, pieces, loss):
     fitted = cal.maps.PiecewiseLinear(space, loss, pieces).fit(labels, probs)
     c = fitted.apply(probs)
     found = ((c - labels) ** 2).sum() if loss == "brier" else -np.log(np.where(labels == 1, c, 1 - c)).sum()
-    which = Family(space == "logit", loss == "brier", (-np.inf, np.inf) if space == "logit" else (1e-9, 1 - 1e-9), None)
+    which = Family(
+        space == "logit", loss == "brier", (-np.inf, np.inf) if space == "logit" else (1e-9, 1 - 1e-9), False
+    )
     steps = np.arange(1, 20) / 20
     grids = steps, np.quantile(probs, steps)
     assert found <= min(best_on_grid(labels, probs, pieces, which, grid) for grid in grids) + 1e-3

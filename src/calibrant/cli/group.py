@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shlex
 import sys
 from typing import Any, NoReturn
@@ -88,6 +89,8 @@ class Calibrant(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name, standalone_mode=False, **more)
         given = sys.argv[1:] if args is None else list(args)
+        if args is None:
+            gc.freeze()  # what was imported lasts until the end: it is not looked through for garbage
         with running(" ".join(["calibrant", *given[:1]])) as output:
             try:
                 super().main(given, prog_name, **{"obj": shlex.join(["calibrant", *given])} | more)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -137,13 +138,14 @@ class compiled:  # noqa: N801  (a decorator)
         if numba is None:
             return self._slow
         function = self._calling({name: callee._inner for name, callee in self._callees.items()})
-        options = self._options | {"no_cfunc_wrapper": True}
+        made = numba.njit(no_cfunc_wrapper=True, **self._options)(function)
+        made.compile = _uncollected()(made.compile)
         try:
             function.__qualname__ += self._stamp()
-            made = numba.njit(cache=True, **options)(function)
+            made.enable_caching()
             made._cache = _AnyCache(made._cache)
         except (OSError, RuntimeError):  # nowhere to keep a cache, or no source: compile for this process only
-            return numba.njit(**options)(function)
+            pass
         return made
 
     @cached_property
@@ -195,6 +197,18 @@ def _kinds(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple([(each.dtype, (flags := each.flags).c_contiguous, flags.writeable) for each in arrays])
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Within this context garbage is not collected: a compiler makes many objects and little garbage."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 _loaded: list[Any] = []
 """Numba, once it has compiled or loaded something in this process."""
 
@@ -211,7 +225,8 @@ def _there() -> bool:
 def _numba() -> Any:
     """Numba, or None and a warning where it is missing or does not fit this NumPy."""
     try:
-        import numba
+        with _uncollected():
+            import numba
     except (ImportError, SystemError) as error:
         text = f"Numba cannot be imported ({error}): loops run in plain Python, up to 100 times slower. Install numba"
         warnings.warn(text, RuntimeWarning, stacklevel=4)

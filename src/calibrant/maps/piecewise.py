@@ -190,7 +190,7 @@ class PiecewiseLinear(BinaryRecipe):
         least = LEAST_HEIGHT if isinstance(self.n_pieces, int) else margin(max(total, 1.0), True)
         logit = self.space == "logit"
         ends = (-np.inf, np.inf) if logit else (least, 1 - least)
-        return Family(logit, self.loss == "brier", ends, self.monotone or None)
+        return Family(logit, self.loss == "brier", ends, self.monotone)
 
     def _averaged(self, losses: Floats, total: float) -> Floats:
         """Shares ∝ exp(−T·n·loss − price); a squared loss counts as that of a normal error."""

@@ -221,6 +221,10 @@ def _flip_signs(observed: Floats, cluster: Any, seeds: Seeds, errors: Floats) ->
     errors[:] = np.where(numbers(seeds, cluster) & ONE == ONE, observed, -observed)
 
 
+COUNTED = 60
+"""Limits up to which those that a number has passed are counted, rather than found by bisection."""
+
+
 @compiled
 def draw_classes(below: Any, seeds: Any, labels: Any) -> None:
     """labels[r, i] from row i.
@@ -236,5 +240,11 @@ def draw_classes(below: Any, seeds: Any, labels: Any) -> None:
 @draw_classes.in_numpy
 def _draw_classes(below: Any, seeds: Seeds, labels: Any) -> None:
     n, k = below.shape
-    starts = k * np.arange(n)
-    labels[:] = all_above(below.ravel(), starts, starts + k, numbers(seeds, np.arange(n)) >> ONE) - starts
+    z, starts = numbers(seeds, np.arange(n)) >> ONE, k * np.arange(n)
+    if k > COUNTED:
+        labels[:] = all_above(below.ravel(), starts, starts + k, z) - starts
+        return
+    passed = np.zeros(labels.shape, np.int8)
+    for column in np.ascontiguousarray(below.T):
+        passed += (z >= column).view(np.int8)
+    labels[:] = passed

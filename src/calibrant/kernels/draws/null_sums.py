@@ -252,9 +252,14 @@ def class_sums(labels: Any, table: Any, sums: Any) -> None:
 def _class_sums(labels: Any, table: Floats, sums: Floats) -> None:
     n, classes, width = sums.shape
     places = (labels + classes * np.arange(n)[:, None]).ravel()
+    flat, at = table.ravel(), width * _places(labels, classes).ravel()
     for j in range(width):
-        picked = table[np.arange(len(table)), labels, j]
-        sums[:, :, j] += np.bincount(places, picked.ravel(), n * classes).reshape(n, classes)
+        sums[:, :, j] += np.bincount(places, flat.take(at + j), n * classes).reshape(n, classes)
+
+
+def _places(labels: Any, classes: int) -> Any:
+    """Where the entries [i, y_i] of a table stand when it is laid flat."""
+    return labels + classes * np.arange(labels.shape[1])
 
 
 @compiled
@@ -267,7 +272,7 @@ def class_hits(labels: Any, slots: Any, weights: Any, hits: Any) -> None:
 
 @class_hits.in_numpy
 def _class_hits(labels: Any, slots: Any, weights: Floats, hits: Floats) -> None:
-    places = slots[np.arange(len(slots)), labels] + hits.shape[1] * np.arange(len(labels))[:, None]
+    places = slots.ravel().take(_places(labels, slots.shape[1])) + hits.shape[1] * np.arange(len(labels))[:, None]
     every = np.broadcast_to(weights, labels.shape)
     hits += np.bincount(places.ravel(), every.ravel(), hits.size).reshape(hits.shape)
 
@@ -284,7 +289,7 @@ def picked_sums(labels: Any, table: Any, found: Any) -> None:
 
 @picked_sums.in_numpy
 def _picked_sums(labels: Any, table: Floats, found: Any) -> None:
-    found[:] = table[np.arange(len(table)), labels].sum(axis=1)
+    found[:] = table.ravel().take(_places(labels, table.shape[1])).sum(axis=1)
 
 
 @any_order

@@ -123,29 +123,34 @@ def moving_bridge(w: Any, h: Any, stack: Any, out: Any) -> None:
     `stack` holds the right hull, its leftmost corner on top.
     """
     k = len(out)
-    a, size = 0, 0
+    size = 0
     for b in range(k, 0, -1):
+        wb, hb = w[b], h[b]
         while size > 1:
             top, next_ = stack[size - 1], stack[size - 2]
-            if (h[top] - h[b]) * (w[next_] - w[b]) < (h[next_] - h[b]) * (w[top] - w[b]):
+            if (h[top] - hb) * (w[next_] - wb) < (h[next_] - hb) * (w[top] - wb):
                 break
             size -= 1
         stack[size] = b
         size += 1
+    wa, ha = w[0], h[0]
     for i in range(1, k + 1):
-        if stack[size - 1] < i:
-            size -= 1
         top = stack[size - 1]
-        c = i - 1  # the point that has just come to the left side
-        if (h[top] - h[c] + 1) * (w[top] - w[a] + 1) > (h[top] - h[a] + 1) * (w[top] - w[c] + 1):
-            a = c
+        if top < i:
+            size -= 1
+            top = stack[size - 1]
+        wt, ht = w[top], h[top]
+        wc, hc = w[i - 1], h[i - 1]  # the point that has just come to the left side
+        if (ht - hc + 1) * (wt - wa + 1) > (ht - ha + 1) * (wt - wc + 1):
+            wa, ha = wc, hc
         while size > 1:
-            top, next_ = stack[size - 1], stack[size - 2]
-            if (h[top] - h[a] + 1) * (w[next_] - w[a] + 1) < (h[next_] - h[a] + 1) * (w[top] - w[a] + 1):
+            next_ = stack[size - 2]
+            wn, hn = w[next_], h[next_]
+            if (ht - ha + 1) * (wn - wa + 1) < (hn - ha + 1) * (wt - wa + 1):
                 break
+            wt, ht = wn, hn
             size -= 1
-        top = stack[size - 1]
-        out[i - 1] = (h[top] - h[a] + 1) / (w[top] - w[a] + 1)
+        out[i - 1] = (ht - ha + 1) / (wt - wa + 1)
 
 
 ROUNDING = 1e-12

@@ -6,7 +6,9 @@ would take the compiler several times as long.
 
 A cell has a place x, a weight w and hits s. The function gives a probability (`logit`
 false) or log-odds (`logit` true) and is scored by its log or squared loss. A ridge
-draws the heights towards the identity, h = t.
+draws the heights towards the identity, h = t. Loops know the family by `brier`, which is
+True or None, and by `ends`, None for log-odds: what is None the compiler sees, and it
+leaves out what that does not need.
 """
 
 from __future__ import annotations
@@ -43,30 +45,24 @@ class Family(NamedTuple):
     brier: bool
     """is the loss the squared error, or the log loss?"""
     ends: tuple[float, float]
-    """the lowest and the highest height"""
-    rising: Literal[True] | None
-    """must heights rise? None, not False, which the compiler sees: it leaves out what makes them rise"""
+    """the lowest and the highest height; log-odds have none"""
+    rising: bool
+    """must heights rise?"""
 
 
 @compiled
-def sigmoid(f: float) -> Any:
-    """σ(f), and e^−|f|, which cannot overflow."""
-    e = np.exp(-abs(f))
-    return 1 / (1 + e) if f >= 0 else e / (1 + e), e
-
-
-@compiled
-def cell_loss(w: float, s: float, f: float, family: Any) -> Any:
+def cell_loss(w: float, s: float, f: float, brier: Any, ends: Any) -> Any:
     """The loss of a cell where the function is f, and its first and second derivative."""
-    if family.logit:
-        mu, e = sigmoid(f)
-        if family.brier:
+    if ends is None:
+        e = np.exp(-abs(f))  # which cannot overflow
+        mu = (1.0 if f >= 0 else e) / (1 + e)
+        if brier is not None:
             v = mu * (1 - mu)
             return (w * mu - 2 * s) * mu + s, 2 * v * (w * mu - s), 2 * w * v * v
-        return w * (max(f, 0.0) + np.log1p(e)) - s * f, w * mu - s, w * mu * (1 - mu)
-    if family.brier:
+        return w * ((f if f > 0 else 0.0) + np.log1p(e)) - s * f, w * mu - s, w * mu * (1 - mu)
+    if brier is not None:
         return (w * f - 2 * s) * f + s, 2 * (w * f - s), 2 * w
-    f = min(max(f, family.ends[0]), family.ends[1])
+    f = min(max(f, ends[0]), ends[1])
     missed = w - s
     gain = (s * np.log(f) if s > 0 else 0.0) + (missed * np.log1p(-f) if missed > 0 else 0.0)
     return -gain, missed / (1 - f) - s / f, missed / ((1 - f) * (1 - f)) + s / (f * f)
@@ -97,7 +93,7 @@ def find_pieces_in_numpy(x: Floats, t: Floats, starts: Indices, share: Floats) -
 
 @in_caller
 def add_losses(
-    starts: Any, share: Any, w: Any, s: Any, t: Any, h: Any, family: Any, ridge: float, system: Any
+    starts: Any, share: Any, w: Any, s: Any, t: Any, h: Any, brier: Any, ends: Any, ridge: float, system: Any
 ) -> float:
     """The loss of the heights h.
 
@@ -115,7 +111,7 @@ def add_losses(
         for i in range(starts[j], starts[j + 1]):
             u = share[i]
             f = h[j] + (h[j + 1] - h[j]) * u
-            value, first, second = cell_loss(w[i], s[i], f, family)
+            value, first, second = cell_loss(w[i], s[i], f, brier, ends)
             loss += value
             left += (1 - u) * first
             right += u * first
@@ -135,7 +131,8 @@ def add_losses_in_numpy(
     s: Floats,
     t: Floats,
     h: Floats,
-    family: Family,
+    brier: Literal[True] | None,
+    ends: tuple[float, float] | None,
     ridge: float,
     system: Floats,
 ) -> float:
@@ -143,7 +140,7 @@ def add_losses_in_numpy(
     n_pieces, away = len(t) - 1, h - t
     piece = np.repeat(np.arange(n_pieces), np.diff(starts))
     rest = 1 - share
-    value, first, second = cell_losses(w, s, h[piece] + np.diff(h)[piece] * share, family)
+    value, first, second = cell_losses(w, s, h[piece] + np.diff(h)[piece] * share, brier, ends)
     terms = rest * first, share * first, rest * rest * second, share * share * second, rest * share * second
     left, right, left_left, right_right, beside = (np.bincount(piece, each, n_pieces) for each in terms)
     system[0], system[1], system[2, :-1], system[2, -1] = ridge * away, ridge, beside, 0.0
@@ -154,18 +151,20 @@ def add_losses_in_numpy(
     return float(value.sum() + ridge / 2 * (away * away).sum())
 
 
-def cell_losses(w: Floats, s: Floats, f: Floats, family: Family) -> tuple[Floats, Floats, Floats]:
+def cell_losses(
+    w: Floats, s: Floats, f: Floats, brier: Literal[True] | None, ends: tuple[float, float] | None
+) -> tuple[Floats, Floats, Floats]:
     """`cell_loss` of all cells."""
-    if family.logit:
+    if ends is None:
         e = np.exp(-np.abs(f))
         mu = np.where(f >= 0, 1, e) / (1 + e)
         v = mu * (1 - mu)
-        if family.brier:
+        if brier:
             return (w * mu - 2 * s) * mu + s, 2 * v * (w * mu - s), 2 * w * v * v
         return w * (np.maximum(f, 0.0) + np.log1p(e)) - s * f, w * mu - s, w * v
-    if family.brier:
+    if brier:
         return (w * f - 2 * s) * f + s, 2 * (w * f - s), 2 * w
-    f, missed = np.clip(f, *family.ends), w - s
+    f, missed = np.clip(f, *ends), w - s
     gain = np.where(s > 0, s * np.log(f), 0.0) + np.where(missed > 0, missed * np.log1p(-f), 0.0)
     return -gain, missed / (1 - f) - s / f, missed / ((1 - f) * (1 - f)) + s / (f * f)
 
@@ -185,26 +184,6 @@ def solve(system: Any, right: Any, ridge: float, out: Any, work: Any) -> None:
         out[j] = (out[j] - system[2, j] * out[j + 1]) / work[j]
 
 
-@in_caller
-def hold_between(system: Any, right: Any, low: float, high: float, target: Any) -> None:
-    """The minimum of the parabola between the ends: projected Gauss–Seidel.
-
-    Nothing lies beside the last knot, `system[2, -1]` is 0: indices may run in a circle.
-    """
-    m = len(target)
-    for j in range(m):
-        target[j] = min(max(target[j], low), high)
-    for _ in range(MOST_SWEEPS):
-        moved = 0.0
-        for j in range(m):
-            r = right[j] - system[2, j - 1] * target[j - 1] - system[2, j] * target[(j + 1) % m]
-            r = min(max(r / system[1, j], low), high)
-            moved = max(moved, abs(r - target[j]))
-            target[j] = r
-        if moved < SETTLED:
-            break
-
-
 @compiled
 def find_leverages(system: Any, ridge: float, work: Any, unit: Any, lean: Any) -> None:
     """How a unit of each of Hildreth's multipliers moves the heights, one row per multiplier.
@@ -220,12 +199,37 @@ def find_leverages(system: Any, ridge: float, work: Any, unit: Any, lean: Any) -
 
 
 @compiled
-def make_rise(system: Any, t: Any, low: float, high: float, ridge: float, work: Any, rise: Any, target: Any) -> None:
+def hold_between(system: Any, right: Any, low: float, high: float, target: Any) -> None:
+    """The minimum of the parabola between the ends: projected Gauss–Seidel.
+
+    Nothing lies beside the last knot, `system[2, -1]` is 0: indices may run in a circle.
+    """
+    m, inside = len(target), True
+    for j in range(m):
+        inside = inside and not (target[j] < low or target[j] > high)
+        target[j] = min(max(target[j], low), high)
+    if inside:
+        return
+    for _ in range(MOST_SWEEPS):
+        moved = 0.0
+        for j in range(m):
+            r = right[j] - system[2, j - 1] * target[j - 1] - system[2, j] * target[(j + 1) % m]
+            r = min(max(r / system[1, j], low), high)
+            moved = max(moved, abs(r - target[j]))
+            target[j] = r
+        if moved < SETTLED:
+            break
+
+
+@compiled
+def make_rise(system: Any, t: Any, ends: Any, ridge: float, work: Any, rise: Any, target: Any) -> None:
     """The minimum of the parabola among rising heights between the ends.
 
     Hildreth's method, with one multiplier per rise and per end.
     """
-    m = len(t)
+    m, low, high = len(t), -np.inf, np.inf
+    if ends is not None:
+        low, high = ends
     push, least, heights, unit, lean = rise[0], rise[1], rise[2], rise[3], rise[4:]
     heights[0], heights[m + 1] = low, high
     push[m] = least[m] = 0.0
@@ -256,8 +260,7 @@ def newton_target(
     system: Any, t: Any, h: Any, ends: Any, ridge: float, right: Any, work: Any, rise: Any, target: Any
 ) -> None:
     """The heights with the smallest parabola around h, within what is allowed."""
-    low, high = ends
-    m, inside = len(t), True
+    m = len(t)
     for j in range(m):
         right[j] = system[1, j] * h[j] - system[0, j]
         if j > 0:
@@ -266,12 +269,9 @@ def newton_target(
             right[j] += system[2, j] * h[j + 1]
     solve(system, right, ridge, target, work)
     if rise is not None:
-        make_rise(system, t, low, high, ridge, work, rise, target)
-        return
-    for j in range(m):
-        inside = inside and not (target[j] < low or target[j] > high)
-    if not inside:
-        hold_between(system, right, low, high, target)
+        make_rise(system, t, ends, ridge, work, rise, target)
+    elif ends is not None:
+        hold_between(system, right, ends[0], ends[1], target)
 
 
 @compiled
@@ -281,7 +281,8 @@ def descend(
     s: Any,
     t: Any,
     h: Any,
-    family: Any,
+    brier: Any,
+    ends: Any,
     ridge: float,
     steps: int,
     starts: Any,
@@ -290,13 +291,15 @@ def descend(
     rise: Any,
 ) -> float:
     """Newton steps from the heights h, halved until the loss falls; h becomes the best, whose loss is returned."""
-    m, trial, target, right, work, system = len(t), rows[0], rows[1], rows[2], rows[3], rows[4:]
+    m = len(t)
+    trial, target = rows[0], rows[1]
+    right, work, system = rows[2], rows[3], rows[4:]
     for j in range(m):
         trial[j] = target[j] = h[j]
     find_pieces(x, t, starts, share)
     best, size = np.inf, 1.0
     for step in range(steps + 1):
-        loss = add_losses(starts, share, w, s, t, trial, family, ridge, system)
+        loss = add_losses(starts, share, w, s, t, trial, brier, ends, ridge, system)
         if loss <= best:
             gained = best - loss
             best, size = loss, 1.0
@@ -304,7 +307,7 @@ def descend(
                 h[j] = trial[j]
             if gained < ENOUGH or step == steps:
                 break
-            newton_target(system, t, h, family.ends, ridge, right, work, rise, target)
+            newton_target(system, t, h, ends, ridge, right, work, rise, target)
             slope = 0.0
             for j in range(m):
                 slope += system[0, j] * (h[j] - target[j])
@@ -340,8 +343,17 @@ def fit_each(
     no other is searched: those are infinite.
     """
     (n, m), h = t.shape, np.array(start, dtype=np.float64)
-    rise, losses = None if family.rising is None else np.zeros((m + 5, m + 2)), np.full(n, np.inf)
-    how = family, ridge, steps, np.zeros(m, np.int64), np.empty(len(x)), np.zeros((7, m)), rise
+    rise, losses = np.zeros((m + 5, m + 2)) if family.rising else None, np.full(n, np.inf)
+    how = (
+        family.brier or None,
+        None if family.logit else family.ends,
+        ridge,
+        steps,
+        np.zeros(m, np.int64),
+        np.empty(len(x)),
+        np.zeros((7, m)),
+        rise,
+    )
     run = descend if fast else descend.looped
     for i in range(n):
         losses[i] = run(x, w, s, t[i], h[i], *how)

@@ -61,7 +61,8 @@ def carried(t: Any, sums: Any, middle: float, start: int, stop: int, d: float, u
 
     A knot has a diagonal, a right side, and what is explained so far.
     """
-    i, j = min(start, stop), max(start, stop)
+    i = start if start < stop else stop
+    j = start + stop - i
     left, length = t[i] - middle, t[j] - t[i]
     s0, s1, s2 = sums[j, 0] - sums[i, 0], sums[j, 1] - sums[i, 1], sums[j, 2] - sums[i, 2]
     r0, r1 = sums[j, 3] - sums[i, 3], sums[j, 4] - sums[i, 4]
@@ -83,19 +84,22 @@ def carry(t: Any, sums: Any, middle: float, knots: Any, at: Any, p: int, q: int)
 
 
 @compiled
-def best_between(t: Any, sums: Any, middle: float, mass: Any, gap: float, left: Any, right: Any, i: int, j: int) -> Any:
-    """The best place for a knot between those at i and j, and what all knots then explain.
+def best_between(
+    t: Any, sums: Any, middle: float, mass: Any, gap: float, knots: Any, left: Any, right: Any, p: int, q: int
+) -> Any:
+    """The best place for a knot between the knots p and q, and what all knots then explain.
 
     −1 where none is possible.
     """
     best, where = -1.0, -1
+    i, j = knots[p], knots[q]
     for k in range(i + 1, j):
         if mass[k] - mass[i] < gap or mass[j] - mass[k] < gap:
             continue
-        d, r, gain = carried(t, sums, middle, i, k, left[0], left[1], left[2])
+        d, r, gain = carried(t, sums, middle, i, k, left[p, 0], left[p, 1], left[p, 2])
         d, r, gain = carried(t, sums, middle, k, j, RIDGE + d, r, gain)
-        r += right[1]
-        gain += right[2] + r * r / (right[0] + d)
+        r += right[q, 1]
+        gain += right[q, 2] + r * r / (right[q, 0] + d)
         if where < 0 or gain > best * (1 + TIE):
             best, where = gain, k
     return best, where
@@ -103,17 +107,27 @@ def best_between(t: Any, sums: Any, middle: float, mass: Any, gap: float, left: 
 
 @best_between.in_numpy
 def best_between_in_numpy(
-    t: Floats, sums: Floats, middle: float, mass: Floats, gap: float, left: Floats, right: Floats, i: int, j: int
+    t: Floats,
+    sums: Floats,
+    middle: float,
+    mass: Floats,
+    gap: float,
+    knots: Indices,
+    left: Floats,
+    right: Floats,
+    p: int,
+    q: int,
 ) -> tuple[float, int]:
     """The same, all places at a time."""
+    i, j = knots[p], knots[q]
     k = np.arange(i + 1, j)
     k = k[(mass[k] - mass[i] >= gap) & (mass[j] - mass[k] >= gap)]
     if not len(k):
         return -1.0, -1
-    d, r, gain = carried_forward(t, sums, middle, np.full_like(k, i), k, *left)
+    d, r, gain = carried_forward(t, sums, middle, np.full_like(k, i), k, *left[p])
     d, r, gain = carried_forward(t, sums, middle, k, np.full_like(k, j), RIDGE + d, r, gain)
-    r = r + right[1]
-    gain = gain + right[2] + r * r / (right[0] + d)
+    r = r + right[q, 1]
+    gain = gain + right[q, 2] + r * r / (right[q, 0] + d)
     first = int(np.argmax(gain * (1 + TIE) >= gain.max()))
     return float(gain[first]), int(k[first])
 
@@ -143,7 +157,7 @@ def insert_knot(t: Any, mass: Any, gap: float, middle: float, sums: Any, left: A
         carry(t, sums, middle, found, left, q - 1, q)
     best, new, at = -1.0, -1, 0
     for q in range(n_knots - 1, 0, -1):
-        gain, k = best_between(t, sums, middle, mass, gap, left[q - 1], right[q], found[q - 1], found[q])
+        gain, k = best_between(t, sums, middle, mass, gap, found, left, right, q - 1, q)
         if k >= 0 and gain > best * (1 + TIE):
             best, new, at = gain, k, q
         carry(t, sums, middle, found, right, q, q - 1)
@@ -156,7 +170,7 @@ def insert_knot(t: Any, mass: Any, gap: float, middle: float, sums: Any, left: A
     for q in range(n_knots - 1, 0, -1):
         carry(t, sums, middle, found, right, q + 1, q)
     for q in range(1, n_knots):
-        found[q] = best_between(t, sums, middle, mass, gap, left[q - 1], right[q + 1], found[q - 1], found[q + 1])[1]
+        found[q] = best_between(t, sums, middle, mass, gap, found, left, right, q - 1, q + 1)[1]
         carry(t, sums, middle, found, left, q - 1, q)
     return True
 

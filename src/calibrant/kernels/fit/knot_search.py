@@ -68,7 +68,7 @@ class Rows(NamedTuple):
         """The best heights of each row of knots, from those of another line, and their losses up to the first below `enough`."""
         # rising heights are found by many sweeps, however few the rows
         fast = self.family.rising or worth_compiling(len(self.x), COMPILE_FROM)
-        heights, how = np.clip(start.at(t), *self.family.ends), (self.family, LEAST_RIDGE, MOST_STEPS, bool(fast))
+        heights, how = np.clip(start.at(t), *self.family.ends), (self.family, LEAST_RIDGE, MOST_STEPS, fast)
         return fit_each(self.x, self.weight, self.hits, t, heights, *how, enough)
 
     def fitted(self, t: Floats, start: Bent) -> Found:

@@ -23,7 +23,8 @@ def running(*columns: Floats) -> list[Floats]:
     """
     sums = [np.zeros(len(terms) + 1) for terms in columns]
     if len(columns[0]) >= COMPILE_FROM:
-        list(over_blocks(len(columns), lambda one: add_up(columns[one.start], sums[one.start]), 1))
+        rows = [np.ascontiguousarray(terms) for terms in columns]  # reversed ones would be compiled for anew
+        list(over_blocks(len(columns), lambda one: add_up(rows[one.start], sums[one.start]), 1))
     else:
         for terms, out in zip(columns, sums, strict=True):
             np.cumsum(terms, out=out[1:])
