@@ -378,7 +378,7 @@ def test_of_many_probabilities_fewer_folds_are_judged(rng, monkeypatch):
         ({1501: 2, 1500: 3}, "three folds of 300"),
         ({1501: 1}, "5-fold"),
     ):
-        monkeypatch.setattr("calibrant.maps.auto.FEWER_FOLDS", least)
+        monkeypatch.setattr("calibrant.maps.folds.FEWER_FOLDS", least)
         assert recipe.fit(said).fit.choice.note.startswith(start)
         assert recipe.fit(groups).fit.choice.note.startswith("5-fold")
 

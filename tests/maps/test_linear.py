@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize
 
 import calibrant as cal
-from calibrant import Dirichlet
-from calibrant.maps import LinearMap, MatrixScaling, StructuredMatrix, StructuredVector, VectorScaling
+from calibrant import Dirichlet, Predictions
+from calibrant.maps import LinearMap, MatrixScaling, StructuredMatrix, StructuredVector, VectorScaling, matrix_penalty
 
 
 def softmax(z):
@@ -142,6 +142,29 @@ def test_cross_validation_chooses_little_penalty_where_it_is_not_needed_and_much
     q = softmax(rng.normal(size=(60, 12)))
     few = Dirichlet().fit(drawn(rng, q), q)
     assert few.penalty["strength"] >= 0.1
+
+
+def test_of_many_probabilities_fewer_folds_choose_the_penalty(rng, monkeypatch):
+    z, labels = rng.normal(size=(500, 3)), rng.integers(0, 3, 500)
+    fits, fit = [], matrix_penalty.fit
+    monkeypatch.setattr(matrix_penalty, "fit", lambda *given, **more: fits.append(0) or fit(*given, **more))
+    recipe, grouped = MatrixScaling(penalty="l2"), Predictions.from_logits(labels, z, groups=np.arange(500) % 50)
+
+    def n_fits(rows):
+        del fits[:]
+        recipe.fit(rows)
+        return len(fits)
+
+    rows = Predictions.from_logits(labels, z)
+    every = n_fits(rows)
+    assert every % 5 == 0
+    monkeypatch.setattr(matrix_penalty, "MANY_NUMBERS", 1500)
+    monkeypatch.setattr("calibrant.maps.folds.FEWER_FOLDS", {1500: 2})
+    assert n_fits(rows) % 2 == 0
+    assert n_fits(rows) < every
+    assert n_fits(grouped) % 5 == 0
+    monkeypatch.setattr(matrix_penalty, "MANY_NUMBERS", 1501)
+    assert n_fits(rows) == every
 
 
 def test_the_chosen_penalty_does_not_depend_on_the_order_of_the_rows(rng):

@@ -15,7 +15,7 @@ from calibrant.kernels.logits import two_columns
 from calibrant.maps.bent import Bent
 from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, fitted_once
 from calibrant.maps.choice import Candidate, Choice
-from calibrant.maps.folds import Folds, n_units, numbered_folds, refuse_bound
+from calibrant.maps.folds import Folds, judged_of, n_units, numbered_folds, refuse_bound
 from calibrant.maps.identity import Identity
 from calibrant.maps.judged import Judged
 from calibrant.maps.mixture import MixtureMap, lifted_logs
@@ -52,10 +52,6 @@ LEVEL = 0.95
 
 MOST_KEPT = 1 << 20
 """Held-out probabilities up to which these intervals wait until the choice is read: they take long, and few read them."""
-
-FEWER_FOLDS = {1_000_000: 1, 100_000: 2, 3_000: 3}
-"""Probabilities (rows × classes) from which on so many folds are judged instead of all: time is short. With fewer, one fold
-tells the maps apart much worse than five."""
 
 FEW_ENOUGH = 10_000
 """Rows from which on one fold of them is judged, whatever the number of classes."""
@@ -227,10 +223,8 @@ class _Trial:
 
     def _folds(self, predictions: Predictions) -> tuple[Folds, list[Bools]]:
         """Rows to judge by with those to fit on, and folds of the former."""
-        n, numbers = predictions.n, predictions.n * (1 if predictions.is_binary else predictions.n_classes)
-        if predictions.groups is None and n >= 2 * FEWEST:
-            few = [judged for least, judged in FEWER_FOLDS.items() if numbers >= least]
-            self.n_judged = 1 if n >= FEW_ENOUGH else min(self.n_judged, *few, self.n_folds)
+        if predictions.groups is None and predictions.n >= 2 * FEWEST:
+            self.n_judged = 1 if predictions.n >= FEW_ENOUGH else judged_of(predictions, self.n_folds)
         some = self.n_judged < self.n_folds
         every, fold = numbered_folds(predictions, self.n_folds ** (1 + some))
         turns, strict = self.n_folds if some else 1, len(self.recipes) > 1

@@ -22,6 +22,22 @@ from calibrant.types import Bools, Floats
 AT_BOUND = "stopped at the bound"
 """The caution of a map that is where its bounds put it, not the data: it is no candidate."""
 
+MANY_NUMBERS = 100_000
+FEWER_FOLDS = {1_000_000: 1, MANY_NUMBERS: 2, 3_000: 3}
+"""Probabilities (rows × classes) from which on so many folds are judged instead of all: time is short. With fewer, one fold
+tells maps apart much worse than five."""
+
+
+def judged_of(rows: Predictions, n_folds: int) -> int:
+    """How many of the folds of so many probabilities are judged; all where rows are grouped, for groups may be few."""
+    numbers = 0 if rows.groups is not None else n_numbers(rows)
+    return min(n_folds, n_folds, *(judged for least, judged in FEWER_FOLDS.items() if numbers >= least))
+
+
+def n_numbers(rows: Predictions) -> int:
+    """Rows, or rows times classes where there are several."""
+    return rows.n * (1 if rows.is_binary else rows.n_classes)
+
 
 @dataclass(slots=True, eq=False)
 class Folds:

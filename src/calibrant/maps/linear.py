@@ -135,7 +135,8 @@ class MatrixScaling(_FullMatrix):
     intercept
         The same for b.
     n_folds
-        Number of folds of the cross-validation.
+        Number of folds of the cross-validation. From 100 000 probabilities (rows × classes)
+        on, two of them are judged, from a million one.
     prior
         λ, a number of rows: beside a penalty, the fit counts λ more rows, predicted like the
         others and with outcomes as predicted, as `"odir"` leaves the diagonal free and rows
@@ -170,7 +171,8 @@ class Dirichlet(_FullMatrix):
     intercept
         The same for b.
     n_folds
-        Number of folds of the cross-validation.
+        Number of folds of the cross-validation. From 100 000 probabilities (rows × classes)
+        on, two of them are judged, from a million one.
     prior
         λ, a number of rows: beside a penalty, the fit counts λ more rows, predicted like the
         others and with outcomes as predicted, as `"odir"` leaves the diagonal free and rows

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.kernels.fit.softmax_regression import Data, Linear, curvature_of, few_rows, fit, loss, minutes
-from calibrant.maps.folds import in_folds, n_units
+from calibrant.maps.folds import MANY_NUMBERS, in_folds, judged_of, n_numbers, n_units
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 
@@ -115,12 +115,15 @@ class _Folds:
         self, rows: Predictions, how: Any, share: Share, problem: Callable[[Predictions], tuple[Data, Linear]]
     ) -> None:
         self.penalty, self.k = how.penalty, rows.n_classes
+        judged = judged_of(rows, how.n_folds) if n_numbers(rows) >= MANY_NUMBERS else how.n_folds
         rows, masks = in_folds(rows, how.n_folds)
         data, start = problem(rows)
         self.curvature = None if few_rows(len(data.x), self.k, diagonal=False) else curvature_of(data, start)
         self.share = share(rows)
         data = data.narrowed() if np.abs(data.x).max() < MOST_NARROW else data
-        self.parts = [(data.rows(~held_out), data.rows(held_out), data.weights[held_out].sum()) for held_out in masks]
+        self.parts = [
+            (data.rows(~held_out), data.rows(held_out), data.weights[held_out].sum()) for held_out in masks[:judged]
+        ]
         self.starts = [start] * len(self.parts)
         self.centre = centre_of(start, how.penalty)
         self.seen: dict[tuple[float, float], float] = {}
