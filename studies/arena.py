@@ -13,7 +13,7 @@ import os
 import subprocess
 import tempfile
 import textwrap
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +21,8 @@ import numpy as np
 from calibrant import Predictions
 from calibrant.maps.auto import candidates_for
 from studies import arena_data
-from studies.arena_entry import entries
-from studies.arena_rules import judged, rows
+from studies.arena_entry import Calibrant, entries
+from studies.arena_rules import LEAST_TEST, MOST_TEST, judged, row_scores, rows, scores
 from studies.frame import Page, table
 
 SIZES = (100, 200, 1000, 5000, 10_000)
@@ -39,6 +39,11 @@ CHOSEN_ON = {
 and what piecewise-linear maps weigh a priori on all of them."""
 
 NEVER, CHAMPIONS = "identity", ("auto", "bent")
+ASIDE = "auto, level 0.95"
+"""An entry that is judged like the others, and is no rival of theirs: it differs from `auto` in few experiments."""
+
+INFORMED, N_PARTS = "auto, all other rows", 5
+"""`auto` fitted with the other test rows too, all but one of so many parts: what it loses is a matter of chance."""
 LITTLE, NOISE = 1e-3, 2.0
 """A map is worse than no repair by anything, by more than so many nats, or by more than so many standard errors of the
 paired difference on the test rows: a smaller one is a matter of those rows."""
@@ -84,7 +89,20 @@ def made_up(cache: Path, k: int) -> Path:
 def ours(path: str, size: int, seed: int):
     """Every entry of ours on one experiment; nothing where rows are too few."""
     given = rows(Path(path), size, seed)
-    return {} if given is None else judged(entries(given[0].shape[1]), given)
+    if given is None:
+        return {}
+    return judged(entries(given[0].shape[1]), given) | (informed(given) if size == MANY else {})
+
+
+def informed(given: tuple[np.ndarray, ...]) -> dict:
+    """The scores of `auto` where every test row is recalibrated by a map of all rows but those of its part."""
+    p, y, new, labels = given
+    part, found = np.random.default_rng(0).permutation(len(labels)) % N_PARTS, np.empty(new.shape)
+    for f in range(N_PARTS):
+        others = part != f
+        entry = Calibrant().fit(np.concatenate([p, new[others]]), np.concatenate([y, labels[others]]))
+        found[~others] = entry.predict_proba(new[~others])
+    return {INFORMED: [*scores(found, labels, row_scores(new, labels)[0]), float("nan"), len(labels)]}
 
 
 def peers(python: str, tasks: dict) -> dict:
@@ -129,9 +147,9 @@ def run(job):
         )
         for answer in answers.values():
             skipped |= {"environment": answer["skipped"]} if "skipped" in answer else {}
-            for key, scores in answer.items():
+            for key, theirs in answer.items():
                 if key != "skipped":
-                    found[key] |= scores
+                    found[key] |= theirs
     if not any(each.is_file() for each in job.data):
         skipped["other packages"] = "no interpreter with them was given"
     return page(found, skipped, "".join(versions(str(each)) for each in job.data if each.is_file()))
@@ -145,13 +163,15 @@ def page(found: dict, skipped: dict, others: str = "") -> Page:
             some = {k: v for k, v in found.items() if v and k.endswith(f" {size}") and ("platt" in v) == single}
             if some:
                 parts.append(f"## {title}, {size:,} calibration rows\n\n{standings(some)}")
-    for scores in found.values():
-        skipped |= {name: value for name, value in scores.items() if isinstance(value, str) and name not in skipped}
+    for each in found.values():
+        skipped |= {name: value for name, value in each.items() if isinstance(value, str) and name not in skipped}
+    if told := chance(found):
+        parts.append(told)
     if skipped:
         parts.append(
             "## Left out\n\n" + table(("entry", "reason"), [(k, str(v).replace("|", "/")) for k, v in skipped.items()])
         )
-    sets = ", ".join(sorted({key.split("--")[0] for key, scores in found.items() if scores}))
+    sets = ", ".join(sorted({key.split("--")[0] for key, each in found.items() if each}))
     about = textwrap.fill(f"Sets: {sets}. Settings were chosen on others.{others}", 140, break_on_hyphens=False)
     head = f"{__doc__.split(chr(10))[0]}\n\n{HOW}\n\n{about}"
     return Page("Arena: which repair wins?", f"{head}\n\n" + "\n\n".join(parts))
@@ -163,20 +183,51 @@ experiments in which the log loss exceeds that of no repair: by anything; by mor
 of the difference, paired over the test rows ("beyond noise"), which a map as good as no repair does in 2 % of experiments.
 Time: median CPU seconds of a fit. From {MANY:,} calibration rows on each model is judged on {SPLITS} splits of its rows.
 "Beats it": the share of experiments in which that entry has the lower log loss.
-Probabilities below 2.2e-16 are read as that. An entry that fails in an experiment takes no part in it."""
+Probabilities below 2.2e-16 are read as that. An entry that fails in an experiment takes no part in it. `{ASIDE}` is shown
+beside the others, and no win is counted over it."""
+
+
+TEST_ROWS = (LEAST_TEST, 600, 1500, MOST_TEST + 1)
+"""Experiments are told apart by their test rows at these numbers."""
+
+
+def chance(found: dict) -> str:
+    """How often `auto` is worse than no repair by the number of test rows, beside a fit that knows the other test rows."""
+    lines = []
+    for single, title in ((True, "one event"), (False, "several classes")):
+        some = [each for each in found.values() if isinstance(each.get(INFORMED), list) and ("platt" in each) == single]
+        for low, high in pairwise(TEST_ROWS):
+            here = [each for each in some if low <= each[INFORMED][-1] < high]
+            worse = [
+                f"{sum(each[name][0] > each[NEVER][0] + 1e-9 for each in here) / len(here):.1%}" if here else ""
+                for name in ("auto", INFORMED)
+            ]
+            span = f"{low:,} to {high - 1:,}"
+            lines += [(title, span, len(here), *worse)] * bool(here)
+    if not lines:
+        return ""
+    heads = ("", "test rows", "experiments", "worse: `auto`", "worse: with all other rows")
+    return f"## How much of it is chance, {MANY:,} calibration rows\n\n{CHANCE}\n\n{table(heads, lines)}"
+
+
+CHANCE = f"""`auto` is worse than no repair most often where test rows are few. Beside it stands `auto` fitted with all other rows of the model:
+every test row is recalibrated by a map of the calibration rows and the other {N_PARTS - 1} of {N_PARTS} parts of the test rows. Where that one is worse
+as often, which rows came to the test decides, not how well the map is known."""
 
 
 def standings(some: dict) -> str:
     """The table of one kind and size: an entry per line, the best first."""
-    names = sorted({name for scores in some.values() for name, value in scores.items() if not isinstance(value, str)})
+    numbers = {name for each in some.values() for name, value in each.items() if not isinstance(value, str)}
+    names = sorted(numbers - {INFORMED})
     sets = np.array([key.split("--")[0] for key in some])
     values = np.full((4, len(names), len(some)), np.nan)
-    for j, scores in enumerate(some.values()):
+    for j, each in enumerate(some.values()):
         for i, name in enumerate(names):
-            if isinstance(scores.get(name), list):
-                values[:, i, j] = scores[name]
-    rates = [np.array([win_rates(each, i) for i in range(len(names))]) for each in values[:2]]
-    behind = 1e3 * np.nanmean(values[0] - np.nanmin(values[0], axis=0), axis=1)
+            if isinstance(each.get(name), list):
+                values[:, i, j] = each[name]
+    rivals = np.array([name != ASIDE for name in names])
+    rates = [np.array([win_rates(each, i, rivals) for i in range(len(names))]) for each in values[:2]]
+    behind = 1e3 * np.nanmean(values[0] - np.nanmin(values[0][rivals], axis=0), axis=1)
     loss = values[0] - values[0][names.index(NEVER)]
     champions = [name for name in CHAMPIONS if name in names]
     duels = {name: [lower(values[0][names.index(name)], each) for each in values[0]] for name in champions}
@@ -221,9 +272,10 @@ def lower(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     return np.where(missing, np.nan, (one < other) + 0.5 * (one == other))
 
 
-def win_rates(values: np.ndarray, i: int) -> np.ndarray:
-    """Per experiment, the share of the other entries that entry i beats."""
-    won = np.array([lower(values[i], other) for other in np.delete(values, i, axis=0)])
+def win_rates(values: np.ndarray, i: int, rivals: np.ndarray) -> np.ndarray:
+    """Per experiment, the share of its rivals that entry i beats."""
+    others = rivals & (np.arange(len(values)) != i)
+    won = np.array([lower(values[i], other) for other in values[others]])
     with np.errstate(invalid="ignore"):
         return np.nansum(won, axis=0) / (~np.isnan(won)).sum(axis=0)
 
