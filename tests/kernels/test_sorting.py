@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies as some
-from calibrant.kernels.rows.pooling import group_starts, in_order
+from calibrant.kernels.rows.pooling import event_order, group_starts, in_order
 
 
 def sorted_rows(probs, outcomes, weights):
@@ -31,6 +31,21 @@ def test_rows_are_sorted_exactly(said, soft):
     found = in_order(said.probs, outcomes, said.weights)
     assert as_rows(found) == sorted_rows(said.probs, outcomes, said.weights)
     assert found[0].dtype == said.probs.dtype
+
+
+@given(some.events(), st.sampled_from(["probabilities", "log-odds", "steps"]), st.booleans())
+def test_the_order_of_an_event_is_that_of_values_and_then_outcomes(said, kind, soft):
+    outcomes = said.labels.astype(np.uint8) * (0.5 if soft else np.uint8(1))
+    with np.errstate(divide="ignore"):
+        values = {
+            "probabilities": said.probs,
+            "log-odds": np.log(said.probs) - np.log(1 - said.probs),
+            "steps": np.floor(said.probs * 3),
+        }[kind]
+    order, expected = event_order(values, outcomes), np.lexsort((outcomes, values))
+    assert sorted(order.tolist()) == list(range(said.n))
+    assert np.array_equal(values[order], values[expected])
+    assert np.array_equal(outcomes[order], outcomes[expected])
 
 
 @given(some.events(), st.randoms(use_true_random=False))

@@ -11,6 +11,7 @@ import numpy as np
 from calibrant.kernels.fit.knot_paths import Bent, cells_of
 from calibrant.kernels.fit.newton import fit_logistic_each
 from calibrant.kernels.logits import clipped, log_odds, sigmoid
+from calibrant.kernels.rows.pooling import event_order
 from calibrant.kernels.rows.sorted_folds import Ints, assigned
 from calibrant.maps.binary import FAR
 from calibrant.maps.log_space import rows_that_count
@@ -31,7 +32,7 @@ tells maps apart much worse than five."""
 def judged_of(rows: Predictions, n_folds: int) -> int:
     """How many of the folds of so many probabilities are judged; all where rows are grouped, for groups may be few."""
     numbers = 0 if rows.groups is not None else n_numbers(rows)
-    return min(n_folds, n_folds, *(judged for least, judged in FEWER_FOLDS.items() if numbers >= least))
+    return min([n_folds, *(judged for least, judged in FEWER_FOLDS.items() if numbers >= least)])
 
 
 def n_numbers(rows: Predictions) -> int:
@@ -169,7 +170,7 @@ def _event_folds(folded: Folds) -> EventFolds | None:
     if every.soft or limit < FAR or len(z) < COARSE_FROM:
         others = np.arange(folded.n_judged)[:, None] != fold
         return EventFolds(z, others * weight, others * (weight * outcomes), *judged, False, limit < FAR)
-    order = _in_order(every) if every.logits is None else np.lexsort((outcomes, z))
+    order = _in_order(every) if every.logits is None else event_order(z, outcomes)
     cells = cells_of(z[order], outcomes[order], weight[order], fold[order], int(fold.max()) + 1, CELLS)
     mass, hits = (
         np.maximum(each.sum(axis=1, keepdims=True) - each[:, : folded.n_judged], 0.0).T
@@ -233,7 +234,9 @@ def numbered_folds(predictions: Predictions, n_folds: int, seed: int = 0) -> tup
 
 def _in_order(rows: Predictions) -> Ints:
     """Rows sorted by content; one event given by probabilities by these, then by outcome."""
-    order: Ints = rows.kept("order", lambda: np.lexsort(content_keys(rows)))
+    keys = content_keys(rows)
+    plain = rows.is_binary and rows.logits is None
+    order: Ints = rows.kept("order", lambda: event_order(keys[2], keys[1]) if plain else np.lexsort(keys))
     return order
 
 

@@ -264,7 +264,8 @@ class Beta(BinaryRecipe):
         columns, hits = self._columns(z), hits_and_prior(pooled.weight, pooled.hits, z, self.penalty)
         while True:
             known = None if near is None else near.coefficients(columns)
-            found = fit_logistic(np.stack(list(columns.values())).T, pooled.weight, hits, near=known)
+            features = np.stack(list(columns.values())).T
+            found = fit_logistic(features, pooled.weight, hits, near=known)
             values = dict(zip(columns, found.coefficients.tolist(), strict=True))
             negative = [name for name in values if name != "c" and values[name] < 0]
             if not negative or len(columns) == 1:
@@ -272,8 +273,12 @@ class Beta(BinaryRecipe):
             del columns[min(negative, key=values.__getitem__)]
         a, b = (max(values.get(name, values.get("ab", 0.0)), 0.0) for name in ("a", "b"))
         c = (a - b) * LN_2 if self.variant == "ab" else values.get("c", 0.0)
-        eta = np.stack(list(columns.values())).T @ found.coefficients
-        fit = Fit(predictions.n, _mean_loss(pooled, eta), found.converged, cautions + _doubts(found, pooled))
+        fit = Fit(
+            predictions.n,
+            _mean_loss(pooled, features @ found.coefficients),
+            found.converged,
+            cautions + _doubts(found, pooled),
+        )
         return BetaMap(predictions.classes, True, fit, a, b, c, limit)
 
     def held_out(self, folded: Folds, fitted: Any) -> Floats:

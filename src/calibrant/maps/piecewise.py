@@ -12,7 +12,7 @@ from calibrant.kernels.fit.knot_heights import Family
 from calibrant.kernels.fit.knot_paths import Bent, Cells, cells_of, crossed
 from calibrant.kernels.fit.knot_search import best_line
 from calibrant.kernels.logits import inside, log_odds, sigmoid
-from calibrant.kernels.rows.pooling import in_order
+from calibrant.kernels.rows.pooling import event_order, in_order
 from calibrant.kernels.rows.sorted_folds import FEWER_WITHIN, Ints, fewest_within, n_counted, rows_in_folds
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import BentLineMap, BinaryRecipe, last_log_odds, line_doubts, margin
@@ -150,7 +150,7 @@ class PiecewiseLinear(BinaryRecipe):
             return BinaryRecipe.held_out(self, folded, fitted)  # super() does not know a class with slots
         x, event = self._places(every), every.event("binary")
         sorted_here = folded.event.order if folded.event is not None and logit else None
-        order = np.lexsort((event.outcomes, x)) if sorted_here is None else sorted_here
+        order = event_order(x, event.outcomes) if sorted_here is None else sorted_here
         fold, known = folded.fold, self._crossing(folded.given)
         if every.groups is None and len(known.fold) == len(x) and bool((np.diff(x[order]) > 0).all()):
             fold = np.empty_like(known.fold)

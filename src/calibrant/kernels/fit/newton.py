@@ -73,24 +73,29 @@ def fit_logistic(
     the optimum if rows are sorted: it stays the same, and fewer steps need all rows. So do
     coefficients `near` it, where they are known.
     """
-    columns = features.T.copy()  # far faster to go through than short rows
-    sizes = np.maximum(columns.max(axis=1), -columns.min(axis=1))
-    sizes = np.where(sizes > 1e-100, sizes, 1.0)  # a smaller feature carries no information
-    columns /= sizes[:, None]
+    columns = np.ascontiguousarray(features.T)  # far faster to go through than short rows
+    sizes = _sizes(np.maximum(columns.max(axis=1), -columns.min(axis=1)))
     offset = np.broadcast_to(np.asarray(offset, dtype=np.float64), weight.shape)
     start, every = np.zeros(len(sizes)) if near is None else near * sizes, len(weight) // SAMPLE
     if near is None and every >= 4:
-        rough = _search(_means_of_neighbours(columns, weight, hits, offset, every), start, 1e-3)
+        rough = _search(_means_of_neighbours(columns, weight, hits, offset, every, sizes), start, 1e-3)
         start = rough.coefficients if rough.converged else start
-    found = _search(_Likelihood(columns, weight, hits, offset), start, 1e-10 if near is None else 1e-6)
+    found = _search(_Likelihood(columns, weight, hits, offset, sizes), start, 1e-10 if near is None else 1e-6)
     return NewtonFit(found.coefficients / sizes, found.loss, found.converged)
 
 
-def _means_of_neighbours(columns: Floats, weight: Floats, hits: Floats, offset: Floats, every: int) -> _Likelihood:
+def _sizes(largest: Floats) -> Floats:
+    """In which units features are measured while coefficients are searched, so that none is far from another."""
+    return np.where(largest > 1e-100, largest, 1.0)  # a smaller feature carries no information
+
+
+def _means_of_neighbours(
+    columns: Floats, weight: Floats, hits: Floats, offset: Floats, every: int, sizes: Floats
+) -> _Likelihood:
     starts = np.arange(0, len(weight), every)
     mass = np.add.reduceat(weight, starts)
     *means, shift = (np.add.reduceat(weight * each, starts) / mass for each in (*columns, offset))
-    return _Likelihood(np.stack(means), mass, np.add.reduceat(hits, starts), shift)
+    return _Likelihood(np.stack(means), mass, np.add.reduceat(hits, starts), shift, sizes)
 
 
 def _search(rows: _Likelihood, start: Floats, small: float) -> NewtonFit:
@@ -98,10 +103,13 @@ def _search(rows: _Likelihood, start: Floats, small: float) -> NewtonFit:
 
 
 class _Likelihood:
-    """The loss of a logistic regression with its curvature and slope, from one pass over the rows."""
+    """The loss of a logistic regression with its curvature and slope, from one pass over the rows.
 
-    def __init__(self, columns: Floats, weight: Floats, hits: Floats, offset: Floats) -> None:
-        self.columns, self.rows, self.total = columns, (weight, hits, offset), float(weight.sum())
+    Coefficients are those of the columns in units of their sizes; the columns are left as they are.
+    """
+
+    def __init__(self, columns: Floats, weight: Floats, hits: Floats, offset: Floats, sizes: Floats) -> None:
+        self.columns, self.rows, self.total, self.sizes = columns, (weight, hits, offset), float(weight.sum()), sizes
         self.last: tuple[Floats, tuple[float, Floats, Floats]] | None = None
 
     def at(self, beta: Floats) -> tuple[float, Floats, Floats]:
@@ -112,12 +120,12 @@ class _Likelihood:
 
     def _pass(self, beta: Floats) -> tuple[float, Floats, Floats]:
         def part(rows: slice) -> Floats:
-            return self._sums(beta, rows)
+            return self._sums(beta / self.sizes, rows)
 
         sums, k, ridge = added_over_blocks(len(self.rows[0]), part, BLOCK), len(beta), RIDGE * self.total
-        curvature = sums[1 + k :].reshape(k, k) + ridge * np.eye(k)
+        curvature = sums[1 + k :].reshape(k, k) / self.sizes / self.sizes[:, None] + ridge * np.eye(k)
         loss = (float(sums[0]) + ridge / 2 * inner(beta, beta)) / self.total
-        return loss, curvature, sums[1 : 1 + k] + ridge * beta
+        return loss, curvature, sums[1 : 1 + k] / self.sizes + ridge * beta
 
     def _sums(self, beta: Floats, rows: slice) -> Floats:
         """Loss, slopes and second derivatives of a block that stays in a core's cache."""
@@ -145,8 +153,7 @@ def fit_logistic_each(features: Floats, weight: Floats, hits: Floats, near: Floa
     and whether its search ended.
     """
     columns = features.T.copy()
-    sizes = np.abs(columns).max(axis=1)
-    sizes = np.where(sizes > 1e-100, sizes, 1.0)
+    sizes = _sizes(np.abs(columns).max(axis=1))
     columns /= sizes[:, None]
     k, ridge = len(columns), RIDGE * weight.sum(axis=1)[:, None]
     products = (columns[:, None] * columns).reshape(k * k, -1)

@@ -189,8 +189,28 @@ def in_order(probs: Array, outcomes: Array, weights: Array | None) -> tuple[Arra
         np.bitwise_and(keys, unsigned(1), out=y, casting="unsafe")  # fresh memory, of which this needs least, is slow
         keys >>= unsigned(1)
         return keys.view(probs.dtype), y, None
-    order = np.lexsort((outcomes, probs) if weights is None else (weights, outcomes, probs))
+    order = event_order(probs, outcomes) if weights is None else np.lexsort((weights, outcomes, probs))
     return probs[order], outcomes[order], None if weights is None else weights[order]
+
+
+def event_order(values: Array, outcomes: Array) -> Indices:
+    """Where rows of an event stand when sorted by value, then outcome; rows that are equal in both, in any order.
+
+    A sort that need not keep ties takes a fifth of the time, so ties are sorted in a second
+    one, by their value's number and outcome.
+    """
+    order = np.argsort(values)
+    ordered = values[order]
+    rises = ordered[1:] != ordered[:-1]
+    if rises.all():
+        return order
+    if outcomes.dtype.kind == "f":
+        return np.lexsort((outcomes, values))
+    keys = np.zeros(len(values), np.int64)
+    np.cumsum(rises, out=keys[1:])
+    keys *= 2
+    keys += outcomes[order]
+    return order[np.argsort(keys)]
 
 
 def group_starts(sorted_probs: Array) -> Indices:
