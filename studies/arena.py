@@ -91,7 +91,7 @@ def ours(path: str, size: int, seed: int):
     given = rows(Path(path), size, seed)
     if given is None:
         return {}
-    return judged(entries(given[0].shape[1]), given) | (informed(given) if size == MANY else {})
+    return judged(entries(given[0].shape[1]), given) | (informed(given) if size >= MANY else {})
 
 
 def informed(given: tuple[np.ndarray, ...]) -> dict:
@@ -207,7 +207,7 @@ def chance(found: dict) -> str:
     if not lines:
         return ""
     heads = ("", "test rows", "experiments", "worse: `auto`", "worse: with all other rows")
-    return f"## How much of it is chance, {MANY:,} calibration rows\n\n{CHANCE}\n\n{table(heads, lines)}"
+    return f"## How much of it is chance, from {MANY:,} calibration rows on\n\n{CHANCE}\n\n{table(heads, lines)}"
 
 
 CHANCE = f"""`auto` is worse than no repair most often where test rows are few. Beside it stands `auto` fitted with all other rows of the model:

@@ -2,8 +2,9 @@
 
 import json
 
+import numpy as np
 import pytest
-from studies import frame
+from studies import arena, frame
 from studies.register import STUDIES
 
 from calibrant.problems import InputError
@@ -99,3 +100,24 @@ def test_a_page_is_written_with_rows_and_figures(tmp_path):
     ax.plot([0, 1], [0, 1])
     frame.write(frame.Page("T", figures={"f": drawn}), frame.Job("one"), tmp_path, 3.0)
     assert (tmp_path / "one.svg").read_bytes() == first
+
+
+def test_an_entry_beside_the_others_of_the_arena_is_no_rival():
+    losses = np.array([[0.3, 0.3], [0.2, 0.3], [0.1, 0.1], [0.4, np.nan]])  # entries, experiments
+    rivals = np.array([True, True, False, True])
+    np.testing.assert_array_equal(arena.win_rates(losses, 0, rivals), [1 / 2, 1 / 2])
+    np.testing.assert_array_equal(arena.win_rates(losses, 2, rivals), [1, 1])
+
+
+def test_the_arena_tells_harm_apart_by_the_number_of_test_rows():
+    def experiment(loss, informed, test_rows):
+        numbers = {"auto": loss, arena.INFORMED: informed, arena.NEVER: 1.0}
+        return {"platt": []} | {name: [value, 0, 0, 0, test_rows] for name, value in numbers.items()}
+
+    found = dict(enumerate([experiment(1.1, 1.2, 400), experiment(0.9, 1.2, 599), experiment(0.9, 0.8, 2000)]))
+    lines = arena.chance(found).splitlines()
+    assert [line for line in lines if line.startswith("| one event")] == [
+        "| one event | 300 to 599 | 2 | 50.0% | 100.0% |",
+        "| one event | 1,500 to 5,000 | 1 | 0.0% | 0.0% |",
+    ]
+    assert arena.chance({}) == ""
