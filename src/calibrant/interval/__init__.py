@@ -3,6 +3,7 @@
 from calibrant.interval.cells import Cells as Cells
 from calibrant.interval.clusters import ClusterMean as ClusterMean
 from calibrant.interval.clusters import cluster_mean as cluster_mean
+from calibrant.interval.clusters import design_effect as design_effect
 from calibrant.interval.formulas import holm as holm
 from calibrant.interval.limited_mean import LimitedMean as LimitedMean
 from calibrant.interval.limited_mean import Limits as Limits

@@ -59,3 +59,20 @@ def cluster_sums(values: Array, weights: Array | None, clusters: Array) -> tuple
     centred = (values - mean) if weights is None else weights * (values - mean)
     total = float(len(values) if weights is None else weights.sum())
     return mean, total, np.bincount(at.ravel(), centred, len(names)).astype(np.float64)
+
+
+def design_effect(errors: Array, weights: Array | None, squares: Array | None, clusters: Array) -> float:
+    """How many times as large clusters make the variance of the mean error: 1 for independent rows, their size for equal ones.
+
+    At least 1. Errors are one number a row or one per class; `squares` are those of weights that are not numbers of rows.
+    """
+    mass = np.ones(len(errors)) if weights is None else weights
+    centred = errors.reshape(len(errors), -1)
+    centred = centred - np.average(centred, axis=0, weights=mass)
+    names, at = np.unique(clusters, return_inverse=True)
+    order = np.argsort(at.ravel(), kind="stable")
+    sums = np.add.reduceat((mass[:, None] * centred)[order], np.searchsorted(at.ravel()[order], np.arange(len(names))))
+    alone = float(((mass if squares is None else squares)[:, None] * centred**2).sum())
+    if alone == 0:
+        return float(mass.sum()) / len(names)
+    return max(1.0, float((sums**2).sum()) / alone)

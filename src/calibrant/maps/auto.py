@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from calibrant.maps.calibration_map import CalibrationMap, Fit, Recipe, fitted_o
 from calibrant.maps.choice import Candidate, Choice
 from calibrant.maps.folds import Folds, judged_of, n_units, numbered_folds, refuse_bound
 from calibrant.maps.identity import Identity
-from calibrant.maps.judged import Judged
+from calibrant.maps.judged import Judged, effect_of_groups
 from calibrant.maps.mixture import MixtureMap, lifted_logs
 from calibrant.options import checked
 from calibrant.predictions import Predictions
@@ -38,14 +38,16 @@ FEWEST = 10
 """Rows, or groups, below which the predictions are left as they are."""
 
 FEW = 50
-"""Rows of one event from which maps are tried that have a weak prior, or none: fewer can be separated by chance."""
+"""Rows, or as many as groups of rows tell, from which maps are tried that have a weak prior, or none, or as many parameters
+as classes: fewer can be separated by chance."""
 
 MANY_CLASSES, MOST_ORDERED = 100, 500_000
 """Classes up to which matrices are tried, and probabilities up to which order-preserving maps are: both take time."""
 
 NO_GAIN = "identity: held-out rows do not show the average of the maps to be better, and one more could undo its gain."
 NOT_SURE = "identity: at a level of {:.4g}, held-out rows do not show the average of the maps to be better."
-"""Why nothing is changed."""
+ALONE_LEFT = "{}: no other map could be judged."
+"""Why nothing is changed, or one map is taken."""
 
 LEVEL = 0.95
 """Of the intervals that are shown."""
@@ -61,12 +63,17 @@ ALONE = {"one event": ("temperature", "platt", "quadratic"), "several classes": 
 leaving them out on the sets that `studies/arena.py` names in `CHOSEN_ON`."""
 
 
+WITHOUT_TEMPERATURE = ("dirichlet",)
+"""Maps of several classes that do not begin at a temperature, tried where one that does is refused: no temperature helps
+predictions whose classes are mixed up."""
+
+
 def candidates_for(predictions: Predictions, alone: bool = False) -> tuple[Any, ...]:
     """Maps worth trying at this size, by name or as recipes, Identity first: for an average, or to be used `alone`."""
     n, k = predictions.n, predictions.n_classes
     names: tuple[Any, ...] = ("identity", "temperature", "ensemble_temperature")
-    if predictions.is_binary and n < FEW:
-        return ("identity", "gaussian_process")
+    if n < FEW * effect_of_groups(predictions):
+        return ("identity", "gaussian_process") if predictions.is_binary else names[::2]
     if predictions.is_binary:
         names += ("platt", "beta", "quadratic", "gaussian_process", "piecewise_linear", "venn_abers")
     elif k > MANY_CLASSES:
@@ -75,6 +82,13 @@ def candidates_for(predictions: Predictions, alone: bool = False) -> tuple[Any, 
         names += ("structured_vector", "structured_matrix", "bent", *("order_preserving",) * (n * k <= MOST_ORDERED))
     left_out = () if alone else ALONE["one event" if predictions.is_binary else "several classes"]
     return tuple(name for name in names if name not in left_out)
+
+
+def recipes_of(candidates: Iterable[Any]) -> dict[str, Any]:
+    """Recipes by their names, or by how they are written."""
+    from calibrant.maps import recipe_of
+
+    return {each if isinstance(each, str) else repr(each): recipe_of(each) for each in candidates}
 
 
 @checked
@@ -148,10 +162,8 @@ class Auto(Recipe[CalibrationMap]):
 
     def fit_predictions(self, predictions: Predictions) -> CalibrationMap:
         """The average or the chosen map, fitted on all rows."""
-        from calibrant.maps import recipe_of
-
         wanted = self.candidates or candidates_for(predictions, alone=self.prefer == "simple")
-        recipes = {each if isinstance(each, str) else repr(each): recipe_of(each) for each in wanted}
+        recipes = recipes_of(wanted)
         with (
             reported(self.progress, "Trying maps") as report,
             warnings.catch_warnings(),
@@ -160,7 +172,8 @@ class Auto(Recipe[CalibrationMap]):
         ):
             warnings.simplefilter("ignore", RuntimeWarning)  # a candidate that overflows scores badly, and that is all
             rule = check_score(self.score)
-            trial = _Trial(recipes, rule, self.n_folds, self.prefer, self.level, report, self.n_folds)
+            by_default = self.candidates is None
+            trial = _Trial(recipes, by_default, rule, self.n_folds, self.prefer, self.level, report, self.n_folds)
             return trial.result(predictions)
 
 
@@ -169,6 +182,8 @@ class _Trial:
     """One run of the cross-validation."""
 
     recipes: dict[str, Any]
+    by_default: bool
+    """were they chosen here?"""
     rule: Score
     n_folds: int
     prefer: str
@@ -186,14 +201,16 @@ class _Trial:
         folds, masks = self._folds(predictions)
         rows, lift = folds.rows, LIFT / (_total(predictions) + 1)
         fitted, held = {}, {}
-        for i, name in enumerate(self.recipes, 1):
-            try:
-                fitted[name] = self._fit(name, predictions)
-                held[name] = lifted_logs(self._held_out(name, folds, fitted[name]), lift)
-            except CalibrantError as error:
-                self.refused[name] = str(error)
-            while self.done < i * (1 + len(folds.masks)):  # folds fitted at once, or not at all
-                self._step()
+        while waiting := [name for name in self.recipes if name not in held and name not in self.refused]:
+            for name in waiting:
+                try:
+                    fitted[name] = self._fit(name, predictions)
+                    held[name] = lifted_logs(self._held_out(name, folds, fitted[name]), lift)
+                except CalibrantError as error:
+                    self.refused[name] = str(error)
+                while self.done < (len(held) + len(self.refused)) * (1 + len(folds.masks)):  # folds at once, or none
+                    self._step()
+            self.recipes |= self._instead(predictions)
         if not held:
             why = "; ".join(f"{name}: {text}" for name, text in self.refused.items())
             raise InputError("candidates", "must hold a map that can be fitted to these rows", why)
@@ -201,6 +218,13 @@ class _Trial:
         if self.prefer == "average":
             return self._average(judged, fitted, masks, lift, predictions)
         return self._simple(judged, fitted, masks, lift, predictions)
+
+    def _instead(self, predictions: Predictions) -> dict[str, Any]:
+        """Recipes of the default candidates that are tried because others were refused."""
+        n, k = predictions.n, predictions.n_classes
+        if not (self.by_default and self.refused) or predictions.is_binary or k > MANY_CLASSES or n < FEW:
+            return {}
+        return recipes_of(WITHOUT_TEMPERATURE)
 
     def _fit(self, name: str, predictions: Predictions) -> CalibrationMap:
         """The map of all rows; refused if it ends at a bound: then it is no candidate."""
@@ -251,6 +275,7 @@ class _Trial:
         kept = {"identity": 1.0} if doubted(slice(None)) else _kept(judged.weights())
         no_gain = NO_GAIN if self.level is None else NOT_SURE.format(self.level)
         why = no_gain if doubted(slice(None)) else _why_mixed(kept)
+        why = why if len(judged.held) > 1 else ALONE_LEFT.format(next(iter(judged.held)))
 
         def crossed() -> Floats:
             return judged.crossed(masks, lambda others, test: (judged.before if doubted(others) else procedure)[test])
@@ -305,7 +330,7 @@ class _Trial:
         how = f"{self.n_folds}-fold cross-validation" if self.n_judged == self.n_folds else few[self.n_judged]
         note = f"{how} of {judged.rows.n:,} rows, ± 95 % margin; lower is better."
         note += " The last row is the procedure: each fold by what the other folds decide."
-        note += "".join(f" {each} is no candidate: {why}" for each, why in self.refused.items())
+        note += "".join(f" {each} is no candidate: {why.rstrip('.')}." for each, why in self.refused.items())
         return Choice(chosen, reason, self.rule.title, found, last, note)
 
 

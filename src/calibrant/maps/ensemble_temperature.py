@@ -17,13 +17,20 @@ from calibrant.predictions import Predictions
 from calibrant.results.constraints import Like, Shape, SumsTo, Within
 from calibrant.types import Array, Floats
 
+NO_TEMPERATURE = (
+    "the predictions help less than a uniform guess at any temperature: they are mixed with that as they are"
+)
+ROUNDING = 1e-9
+"""A temperature this close to its bound, relatively, ended there."""
+
 
 @map_recipe("ensemble_temperature")
 class EnsembleTemperature(Recipe["EnsembleMap"]):
     """w₁·softmax(z/T) + w₂·p + w₃/K with weights that sum to 1 (ETS).
 
     The temperature is fitted first, then the weights, both by the log score. A safe choice
-    for few rows.
+    for few rows. Predictions that help less than a uniform guess at any temperature are mixed
+    with that as they are.
 
     Parameters
     ----------
@@ -88,7 +95,13 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
         return parts[row, column], np.where(mine[row], 0.0, weights), judged
 
     def _fitted(self, predictions: Predictions, near: EnsembleMap | None) -> EnsembleMap:
-        base = fitted_once(Temperature(penalty=self.penalty), predictions, None if near is None else near.base)
+        tempered = Temperature(penalty=self.penalty)
+        base = fitted_once(tempered, predictions, None if near is None else near.base)
+        start = None if near is None else near.weights
+        cautions = base.fit.cautions
+        if useless := base.temperature > (1 - ROUNDING) * tempered.bounds[1]:
+            base, start = TemperatureMap(base.classes, base.single, Fit(predictions.n), 1.0, base.zero), None
+            cautions = (NO_TEMPERATURE,)
         row, column, w = label_entries(predictions)
         chances = np.full((len(row), 3), 1 / predictions.n_classes)
         for i, probs in enumerate((base.apply(predictions).probs, predictions.probs)):
@@ -96,10 +109,15 @@ class EnsembleTemperature(Recipe["EnsembleMap"]):
                 chances[:, i] = np.where(predictions.labels > 0, probs, 1 - probs)
             else:
                 chances[:, i] = (two_columns(probs) if probs.ndim == 1 else probs)[row, column]
-        found = fit_mixture(chances, w, None if near is None else near.weights)
-        _, cautions = reading_of_zero(predictions)
-        fit = Fit(predictions.n, found.loss, base.fit.converged and found.converged, cautions or base.fit.cautions)
-        return EnsembleMap(predictions.classes, predictions.is_binary, fit, base, found.coefficients)
+        found = fit_mixture(chances[:, int(useless) :], w, start)
+        fit = Fit(
+            predictions.n,
+            found.loss,
+            base.fit.converged and found.converged,
+            reading_of_zero(predictions)[1] or cautions,
+        )
+        weights = np.append(np.zeros(int(useless)), found.coefficients)
+        return EnsembleMap(predictions.classes, predictions.is_binary, fit, base, weights)
 
 
 def _event_parts(z: Floats, beta: float) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from calibrant.interval import LimitedMean, Moments, moments_of
+from calibrant.interval import ClusterMean, LimitedMean, Moments, cluster_mean, design_effect, moments_of
 from calibrant.kernels.logits import log_probabilities, two_columns
 from calibrant.predictions import Predictions
 from calibrant.score.logarithmic import LogScore
@@ -34,8 +34,26 @@ SEVERAL_OTHERS = 6
 NEGLIGIBLE = 1e-9
 """A candidate of a smaller weight changes nothing."""
 
+Mean = LimitedMean | Moments | ClusterMean
+
 ONE_ERROR = 0.6827
 """Level of the intervals that decide, by default, which maps are as good as the best: one standard error to either side."""
+
+
+def effect_of_groups(rows: Predictions) -> float:
+    """How many rows of groups tell as much as one independent row, by the errors of the predictions."""
+    if rows.groups is None:
+        return 1.0
+    groups, classes = rows.groups, np.arange(2 if rows.is_binary else rows.n_classes)
+
+    def found() -> float:
+        if rows.is_binary:
+            return design_effect(rows.event("binary").outcomes - rows.probs, rows.weights, rows.squares, groups)
+        shares = rows.labels if rows.soft else rows.labels[:, None] == classes
+        return design_effect(shares - rows.probs, rows.weights, rows.squares, groups)
+
+    effect: float = rows.kept("effect of groups", found)
+    return effect
 
 
 @dataclass(slots=True)
@@ -96,7 +114,7 @@ class Judged:
         best = min(cost, key=cost.__getitem__)
 
         def near(name: str) -> bool:
-            interval = _some(shown[name].blended(shown[best], 1.0, -1.0), used).mean().interval(level or ONE_ERROR)[0]
+            interval = self._mean(shown[name].blended(shown[best], 1.0, -1.0), used).interval(level or ONE_ERROR)[0]
             return name == best or interval is None or interval.low <= 0
 
         good = [name for name in cost if near(name)]
@@ -121,53 +139,60 @@ class Judged:
     def doubted(self, logs: Floats, level: float | None = None) -> Callable[[Bools | slice], bool]:
         """By some of the rows: are these not shown to be better than the predictions as they are?
 
-        They are shown to be if their gain outlasts one more row with the worst change that is still credible, and one
-        more group as bad as the worst; with a level, if also the interval of the change lies below 0. Predictions that
-        call an outcome impossible cannot be kept.
+        They are shown to be if their gain outlasts one more row with the worst change that is still credible, or as many
+        as tell as much together where there are groups, and one more group as bad as the worst; with a level, if also the
+        interval of the change lies below 0. Predictions that call an outcome impossible cannot be kept.
         """
         if "identity" not in self.held or bool((self._columns() <= np.finfo(np.float64).tiny).any()):
             return lambda used: False  # noqa: ARG005
-        mine = self._scored(logs, check_score("log"))
-        each, worst, group = mine.values - self.plain, 0.0, None
-        change, rows = self._mass() * each, self.rows
-        if few(rows):
+        mine, worst = self._scored(logs, check_score("log")), 0.0
+        change = self._mass() * (mine.values - self.plain)
+        if few(self.rows):
             worst = _worst(mine.blended(self.scored["identity"], 1.0, -1.0))
-        if rows.groups is not None:
-            group = np.unique(rows.groups, return_inverse=True)[1]
-            worst = max(worst, float(np.bincount(group, change).max()))
+        if self.rows.groups is not None:
+            worst = max(worst, float(np.bincount(np.unique(self.rows.groups, return_inverse=True)[1], change).max()))
 
         def unsure(used: Bools | slice, level: float) -> bool:
             """Does the interval of the mean change of rows, or of groups, reach 0?"""
-            if group is None:
-                weights, squares = (None if of is None else of[used] for of in (rows.weights, rows.squares))
-                moments = moments_of(each[used], weights, squares)
-            else:
-                _, mine = np.unique(group[used], return_inverse=True)
-                moments = moments_of(np.bincount(mine, change[used]), None)
-            interval = moments.interval(level)[0]
+            interval = self._moments(mine.values - self.plain, used).interval(level)[0]
             return interval is None or interval.high >= 0
 
         return lambda used: float(change[used].sum()) + worst >= 0 or (level is not None and unsure(used, level))
 
-    def measured(self, logs: Floats) -> tuple[LimitedMean | Moments, LimitedMean | Moments]:
+    def measured(self, logs: Floats) -> tuple[Mean, Mean]:
         """The mean score and its change from the predictions as they are."""
         logarithmic = type(self.rule) is type(check_score("log"))
         known = [self.scored[name] for name, each in self.held.items() if each is logs and logarithmic]
         mine = known[0] if known else self._scored(logs, self.rule)
         change = mine.blended(self.base, 1.0, -1.0)
         if few(self.rows):
-            return mine.mean(), change.mean()
-        return self._moments(mine), self._moments(change)
+            return self._mean(mine), self._mean(change)
+        return self._moments(mine.values), self._moments(change.values)
 
     def _columns(self) -> Array:
         return two_columns(self.rows.probs) if self.rows.is_binary else self.rows.probs
 
     def _mass(self) -> Floats:
+        """Of each row, in independent rows."""
         weights = self.rows.weights
-        return np.ones(len(self.rows.labels)) if weights is None else np.asarray(weights, dtype=np.float64)
+        mass = np.ones(len(self.rows.labels)) if weights is None else np.asarray(weights, dtype=np.float64)
+        return mass / effect_of_groups(self.rows)
 
-    def _moments(self, scored: ScoredRows) -> Moments:
-        return moments_of(scored.values, scored.weights, scored.squares)
+    def _mean(self, scored: ScoredRows, used: Bools | slice = slice(None)) -> Mean:
+        """The mean of scores of some rows, with the limits of what they could have been; of groups without these."""
+        if self.rows.groups is not None:
+            return self._moments(scored.values, used)
+        return _some(scored, used).mean()
+
+    def _moments(self, values: Floats, used: Bools | slice = slice(None)) -> Moments | ClusterMean:
+        weights, squares, groups = (
+            None if each is None else each[used] for each in (self.rows.weights, self.rows.squares, self.rows.groups)
+        )
+        return (
+            moments_of(values[used], weights, squares)
+            if groups is None
+            else cluster_mean(values[used], weights, groups)
+        )
 
     def _scored(self, logs: Floats, rule: Score) -> ScoredRows:
         probs = np.exp(logs)
