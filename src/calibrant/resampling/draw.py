@@ -52,7 +52,7 @@ class Along:
     of_cells: Callable[[Cells], Along] | None = None
     """the same along cells of many rows; None where every row matters"""
     cuts: Indices | None = None
-    """atoms before which these cells end"""
+    """where cells must end for that: the atoms before which they do"""
 
     def __call__(self, errors: Any) -> Floats:
         found = np.zeros((len(errors), self.width))
@@ -172,7 +172,7 @@ def _states(
 def _part_size(null: Null) -> tuple[int, int, float]:
     """Rows and draws of a part, and from how many rows there are parts."""
     if isinstance(null, CellDraws):
-        return PART_CELLS, BLOCK_ERRORS // PART_CELLS, PART_CELLS
+        return PART_CELLS, max(1, BLOCK_ERRORS // PART_CELLS), PART_CELLS
     return PART_ROWS, PART_DRAWS, BLOCK_ERRORS if isinstance(null, LabelDraws | SignFlips) else np.inf
 
 
