@@ -27,7 +27,7 @@ from calibrant.interval.formulas import (
     normal_p_value,
 )
 from calibrant.kernels.rows import blocks
-from calibrant.resampling import statistics
+from calibrant.resampling import pairs, statistics
 from calibrant.resampling.exact import Exact, drawn_values
 from calibrant.resampling.null import hypothesis_of
 from calibrant.resampling.rank import joint_rank, rank_p_value
@@ -63,9 +63,9 @@ def all_tests(labels: np.ndarray, probs: np.ndarray, n_draws: int) -> dict[str, 
         "KS maximum": statistics.cumulative(atoms, "max"),
         "two-part cumulative": statistics.two_part(atoms),
         "binned error, 15 equal-mass": statistics.binned(atoms, EqualMass(15)),
-        "SKCE, unbiased": statistics.laplace_pairs(atoms, 0.25, "unbiased"),
+        "SKCE, unbiased": pairs.laplace_pairs(atoms, 0.25, "unbiased"),
     }
-    levels = statistics.multi_scale(atoms, scales(atoms))
+    levels = pairs.multi_scale(atoms, scales(atoms))
     (found,), coin = drawn_values(hypothesis_of(atoms), [*single.values(), *levels], Exact(n_draws))
     values = found.values
     p = {name: rank_p_value(values[:, j], "random", coin) for j, name in enumerate(single)}

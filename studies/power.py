@@ -22,6 +22,7 @@ from calibrant.kernels.compiled import many_calls
 from calibrant.kernels.draws.null_draws import replicate_seeds
 from calibrant.kernels.draws.null_sums import rising_gains
 from calibrant.kernels.rows import blocks
+from calibrant.resampling import pairs
 from calibrant.resampling import statistics as of
 from calibrant.resampling.classes import class_rows, of_top
 from calibrant.resampling.draw import Statistic
@@ -143,7 +144,7 @@ def competitors(atoms):
         "Kuiper": of.kuiper(atoms),
         "two-part cumulative": of.two_part(atoms),
         "debiased L2, 15 bins": of.binned(atoms, EqualMass(15), norm=2, debiased=True, root=False, clip=False),
-        "SKCE": of.laplace_pairs(atoms, 0.25, "unbiased"),
+        "SKCE": pairs.laplace_pairs(atoms, 0.25, "unbiased"),
         "Neyman, 6 polynomials of ranks": neyman_smooth(atoms),
         "isotonic likelihood ratio": isotonic(atoms),
     }
@@ -152,7 +153,7 @@ def competitors(atoms):
 def event(make, n, truth, rng, sets):
     p = make(rng, n)
     atoms = atoms_of(cal.Predictions(np.zeros(n, np.uint8), p), "auto")
-    others, asked, levels = competitors(atoms), components(atoms), of.multi_scale(atoms, scales(atoms))
+    others, asked, levels = competitors(atoms), components(atoms), pairs.multi_scale(atoms, scales(atoms))
     rates = np.clip(truth(atoms.p), 0, 1)
     observed = atoms.weight * atoms.p - rng.binomial(atoms.count, rates, (sets, len(rates)))
     former = [of.mean_gap, of.cox, of.spiegelhalter, of.kuiper, of.averaged_two_bin, of.hosmer_lemeshow]

@@ -15,9 +15,10 @@ from calibrant.detect.omnibus import components, is_calibrated
 from calibrant.detect.skce import skce_test
 from calibrant.resampling.exact import Exact, drawn_values
 from calibrant.resampling.null import hypothesis_of
+from calibrant.resampling.pairs import laplace_pairs, multi_scale
 from calibrant.resampling.rank import joint_rank, rank_p_value
 from calibrant.resampling.rows import atoms_of
-from calibrant.resampling.statistics import laplace_pairs, multi_scale, two_part
+from calibrant.resampling.statistics import two_part
 from tolerances import STANDARD_ERRORS
 
 pytestmark = pytest.mark.slow

@@ -9,9 +9,9 @@ import numpy as np
 from calibrant.methods import ONE_EVENT, method
 from calibrant.predictions import admit
 from calibrant.problems import InputError
-from calibrant.resampling import statistics
 from calibrant.resampling.exact import LEVEL, Exact, as_result, method_name, ranked_jointly
 from calibrant.resampling.null import hypothesis_of
+from calibrant.resampling.pairs import multi_scale
 from calibrant.resampling.rows import Atoms, atoms_of
 from calibrant.results import TestResult
 from calibrant.types import Cluster, Seed
@@ -74,7 +74,7 @@ def multi_scale_test(
         raise InputError("cluster", "must be 'same' or False for this test", "it is 'any'", "Use is_calibrated")
     levels = scales(atoms)
     hypothesis, exact = hypothesis_of(atoms), Exact.asked(method, n_draws, seed).sized(len(atoms.p) * len(levels))
-    values, _, rank = ranked_jointly(hypothesis, statistics.multi_scale(atoms, levels), exact)
+    values, _, rank = ranked_jointly(hypothesis, multi_scale(atoms, levels), exact)
     parts = {"n_bins": [2**level for level in levels], "squared_error": values.tolist()}
     parts |= {"p_values": list(rank.each), "adjusted": list(rank.adjusted)}
     finding = f"errors show best in {2 ** levels[int(np.argmin(rank.each))]} bins" if rank.p_value <= LEVEL else ""

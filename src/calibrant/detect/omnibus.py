@@ -73,7 +73,9 @@ def is_calibrated(
     of them, the worst class in Cox's test, bins of every class, and Kuiper's range of the
     top class. Labels are drawn from the predictions, which are held fixed; every draw
     gets the p-values that it would have had, and the observed ones are ranked among them
-    by their weighted harmonic mean. `parts` holds every statistic's own p-value and the one
+    by their weighted harmonic mean. From 20 000 different predictions on, independent
+    rows are drawn and ranked in cells of some 64 neighbours, which takes less time and is
+    no less exact. `parts` holds every statistic's own p-value and the one
     adjusted for all of them; `parts["where"]` the range of predictions of one event that
     is most clearly wrong; `finding` says what is wrong.
 
@@ -106,7 +108,8 @@ def is_calibrated(
     -----
     Power against: shifts, over- and under-confidence, local errors, waves; each
       somewhat less than the best single test.
-    Cost: rows times draws: 3 s for 10⁵ rows and 10 000 draws.
+    Cost: one sort, and rows times draws up to 20 000 different predictions, from there
+      on cells times draws: 0.3 s for 10⁵ rows and 10 000 draws.
     Source: Westfall & Young 1993 over the tests of Cox 1958, Spiegelhalter 1986, Kuiper
       1960, Neyman 1937, Fan 1996.
 

@@ -19,8 +19,8 @@ from calibrant.resampling.classes import MAX_HELD, ClassRows, class_rows
 from calibrant.resampling.draw import Statistic
 from calibrant.resampling.exact import Exact, exact_result, method_name, refuse_cluster
 from calibrant.resampling.null import ASSUMED_INDEPENDENT, IMPOSSIBLE, Hypothesis, SignFlips, hypothesis_of, rough
+from calibrant.resampling.pairs import laplace_pairs
 from calibrant.resampling.rows import Atoms, assumes_independence, atoms_of, refuse_many, refuse_soft
-from calibrant.resampling.statistics import laplace_pairs
 from calibrant.results import TestResult
 from calibrant.score.u_score import KERNELS
 from calibrant.types import Array, Cluster, Floats, Seed

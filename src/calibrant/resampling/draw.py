@@ -19,8 +19,9 @@ from calibrant.kernels.compiled import compiler_loaded, many_calls, worth_compil
 from calibrant.kernels.draws.null_draws import replicate_seeds
 from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.progress import counted
+from calibrant.resampling.cells import CellDraws, Cells, cells_of
 from calibrant.resampling.null import ALL_ROWS, LabelDraws, Null, SignFlips
-from calibrant.types import Array, Floats
+from calibrant.types import Array, Floats, Indices
 
 BLOCK_ERRORS = 1 << 16
 """Errors drawn at a time: half a megabyte, which stays in a core's cache."""
@@ -31,6 +32,9 @@ do so in a process that has to import Numba first: below, NumPy takes less time.
 
 PART_ROWS, PART_DRAWS = 8192, 8
 """Rows and draws whose errors are drawn at a time where one draw of all rows would leave the cache."""
+
+PART_CELLS = 1024
+"""Cells that are drawn at a time: their tables stay in a core's cache."""
 
 LARGEST = 1e300
 """Statistics beyond this count as this."""
@@ -45,6 +49,10 @@ class Along:
     width: int
     arguments: Callable[[slice], tuple[Any, ...]]
     """what the kernel needs to know of some rows beside their errors"""
+    of_cells: Callable[[Cells], Along] | None = None
+    """the same along cells of many rows; None where every row matters"""
+    cuts: Indices | None = None
+    """where cells must end for that: the atoms before which they do"""
 
     def __call__(self, errors: Any) -> Floats:
         found = np.zeros((len(errors), self.width))
@@ -92,46 +100,87 @@ class Statistic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """Values of the statistics, `(1 + M, S)`, and the observed state of each; row 0 is observed."""
+    """Values of the statistics, `(1 + M, S)`, and what was observed; row 0 is observed, as it is ranked."""
 
     values: Floats
+    observed: Floats
+    """the statistics of all rows, `(S,)`: row 0, unless that is read from cells"""
     states: tuple[Floats, ...]
+    """the observed state of each statistic, of all rows"""
 
 
-def drawn(null: Null, statistics: Sequence[Statistic], n_draws: int, seed: int) -> Drawn:
-    """The observed values and those of `n_draws` null draws."""
+def drawn(null: Null, statistics: Sequence[Statistic], n_draws: int, seed: int, in_cells: bool = False) -> Drawn:
+    """The observed values and those of `n_draws` null draws.
+
+    With `in_cells`, many independent rows are drawn and ranked in cells, if every
+    statistic can be read from them.
+    """
     collects = list(dict.fromkeys(statistic.collect for statistic in statistics))
+    coarse = _in_cells(null, collects) if in_cells else None
+    if coarse is None:
+        states = _states(null, collects, statistics, n_draws, seed)
+        values = _finished(statistics, states)
+        return Drawn(values, values[0], tuple(states[each.collect][0] for each in statistics))
+    cells, along = coarse
+    found = _states(cells, along, statistics, n_draws, seed)
+    with many_calls(loops_pay(n_draws * len(cells.observed))):
+        values = _finished(statistics, {c: found[other] for c, other in zip(collects, along, strict=True)})
+    rows = {collect: collect(null.observed[None]) for collect in collects}
+    return Drawn(values, _finished(statistics, rows)[0], tuple(rows[each.collect][0] for each in statistics))
+
+
+def _in_cells(null: Null, collects: Sequence[Any]) -> tuple[CellDraws, list[Along]] | None:
+    """The null and what is collected, in cells; None if that cannot be done for all, or would save little."""
+    along = [each for each in collects if isinstance(each, Along) and each.of_cells is not None]
+    if len(along) < len(collects):
+        return None
+    cells = cells_of(null, [each.cuts for each in along if each.cuts is not None])
+    return None if cells is None else (cells.null(), [each.of_cells(cells) for each in along if each.of_cells])
+
+
+def _states(
+    null: Null, collects: Sequence[Any], statistics: Sequence[Statistic], n_draws: int, seed: int
+) -> dict[Any, Floats]:
+    """What every `collect` finds, `(1 + M, J)`; row 0 of what was observed."""
     seeds, observed = replicate_seeds(seed, n_draws), null.observed
 
     serial = any(statistic.serial for statistic in statistics)
     work = n_draws * len(observed)
     many, always = not serial and loops_pay(work), not serial and worth_compiling(work, LOAD_FROM_ERRORS)
+    null.draws(seeds[:0])  # tables are made once, before several threads ask for them
 
     along = [collect for collect in collects if isinstance(collect, Along)]
-    by_parts = len(observed) > BLOCK_ERRORS and len(along) == len(collects) and isinstance(null, LabelDraws | SignFlips)
+    part_rows, part_draws, most = _part_size(null)
+    by_parts = len(observed) > most and len(along) == len(collects)
 
     def part(block: slice) -> list[Floats]:
         with many_calls(many):  # in its own thread
             if by_parts:
-                return _along(null, seeds[block], along)
+                return _along(null, seeds[block], along, part_rows)
             errors = null.draws(seeds[block])
             return [collect(errors) for collect in collects]
 
-    rows = PART_DRAWS if by_parts else max(1, BLOCK_ERRORS // len(observed))
+    rows = part_draws if by_parts else max(1, BLOCK_ERRORS // len(observed))
     blocks = [slice(start, start + rows) for start in range(0, n_draws, rows)]
     later = map(part, blocks) if serial else over_blocks(n_draws, part, rows)
     with many_calls(always):  # what was observed is added up the same way whatever the process did before
         first = [collect(observed[None]) for collect in collects]
     parts = [first, *counted(later, len(blocks))]
-    states = {c: np.concatenate([part[i] for part in parts]) for i, c in enumerate(collects)}
-    return Drawn(_finished(statistics, states), tuple(states[statistic.collect][0] for statistic in statistics))
+    return {c: np.concatenate([part[i] for part in parts]) for i, c in enumerate(collects)}
 
 
-def _along(null: Any, seeds: Any, collects: Sequence[Along]) -> list[Floats]:
+def _part_size(null: Null) -> tuple[int, int, float]:
+    """Rows and draws of a part, and from how many rows there are parts."""
+    if isinstance(null, CellDraws):
+        return PART_CELLS, max(1, BLOCK_ERRORS // PART_CELLS), PART_CELLS
+    return PART_ROWS, PART_DRAWS, BLOCK_ERRORS if isinstance(null, LabelDraws | SignFlips) else np.inf
+
+
+def _along(null: Any, seeds: Any, collects: Sequence[Along], part_rows: int) -> list[Floats]:
     """The states of some draws, a part of the rows at a time."""
     found, n = [np.zeros((len(seeds), collect.width)) for collect in collects], len(null.observed)
-    for start in range(0, n, PART_ROWS):
-        rows = slice(start, min(start + PART_ROWS, n))
+    for start in range(0, n, part_rows):
+        rows = slice(start, min(start + part_rows, n))
         errors = null.draws(seeds, rows)
         for collect, state in zip(collects, found, strict=True):
             collect.add(errors, rows, state)

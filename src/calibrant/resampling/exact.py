@@ -80,11 +80,13 @@ class Exact:
         return replace(self, n_draws=default) if self.n_draws is None else self
 
 
-def drawn_values(hypothesis: Hypothesis, statistics: Sequence[Statistic], exact: Exact) -> tuple[list[Drawn], float]:
+def drawn_values(
+    hypothesis: Hypothesis, statistics: Sequence[Statistic], exact: Exact, in_cells: bool = False
+) -> tuple[list[Drawn], float]:
     """Observed and drawn values of the statistics under each null, and a uniform number for ties."""
     assert exact.n_draws is not None
     seed, coin = content_seed(exact.seed, *hypothesis.content)
-    return [drawn(null, statistics, exact.n_draws, seed) for null in hypothesis.nulls], coin
+    return [drawn(null, statistics, exact.n_draws, seed, in_cells) for null in hypothesis.nulls], coin
 
 
 def exact_result(
@@ -112,11 +114,14 @@ def exact_result(
 def ranked_jointly(
     hypothesis: Hypothesis, statistics: Sequence[Statistic], exact: Exact
 ) -> tuple[Floats, tuple[Floats, ...], JointRank]:
-    """Observed values and states of statistics, and their joint rank by the least favourable null."""
-    found, coin = drawn_values(hypothesis, statistics, exact)
+    """Observed values and states of statistics, and their joint rank by the least favourable null.
+
+    Many rows are drawn and ranked in cells; the values are those of the rows.
+    """
+    found, coin = drawn_values(hypothesis, statistics, exact, in_cells=True)
     weights = [statistic.weight for statistic in statistics]
     ranks = [joint_rank(each.values, exact.ties, coin, weights) for each in found]
-    return found[0].values[0], found[0].states, max(ranks, key=lambda rank: rank.p_value)
+    return found[0].observed, found[0].states, max(ranks, key=lambda rank: rank.p_value)
 
 
 def as_result(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -42,7 +43,7 @@ class Null(Protocol):
         """(R, rows): the same for one draw per seed."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class LabelDraws:
     """Every label is drawn from its prediction, the predictions held fixed.
 
@@ -53,19 +54,22 @@ class LabelDraws:
     """
 
     atoms: Atoms
-    tables: Tables
 
     @property
     def observed(self) -> Floats:
         return self.atoms.errors
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Of the hits of every atom: made where atoms are drawn one by one."""
+        return kernels.binomial_tables(self.atoms.p, self.atoms.count)
 
     def draws(self, seeds: Seeds, rows: slice = ALL_ROWS) -> Floats:
         atoms, tables = self.atoms, self.tables
         start, stop, _ = rows.indices(len(atoms.p))
         errors = np.empty((len(seeds), stop - start))
         p, unit = atoms.p[rows], atoms.unit[rows]
-        # row i takes number i of its draw's stream, so later rows start further on
-        shifted = seeds + np.uint64(start * int(kernels.STEP) % 2**64)
+        shifted = from_row(seeds, start)
         if atoms.dependence == "same":
             assert atoms.cluster is not None
             kernels.draw_shared(p, unit, tables.thresholds[rows], atoms.cluster[rows], seeds, errors)
@@ -78,6 +82,11 @@ class LabelDraws:
                 unit, lowest, expected = unit * step, lowest / step, expected / step
             kernels.draw_pooled(expected, unit, starts, lowest, tables.thresholds, shifted, errors)
         return errors
+
+
+def from_row(seeds: Seeds, start: int) -> Seeds:
+    """Seeds of the streams without their first numbers: row i takes number i, wherever a part of the rows begins."""
+    return np.asarray(seeds + np.uint64(start * int(kernels.STEP) % 2**64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +148,7 @@ def nulls_of(atoms: Atoms) -> list[LabelDraws | SignFlips]:
     Sign flips need many clusters with errors. Independent rows need none, but ignore
     dependence.
     """
-    labels = LabelDraws(atoms, kernels.binomial_tables(atoms.p, atoms.count))
+    labels = LabelDraws(atoms)
     if atoms.dependence != "any":
         return [labels]
     assert atoms.cluster is not None

@@ -22,15 +22,14 @@ from calibrant.interval.formulas import kolmogorov_p_value, normal_p_value
 from calibrant.kernels.draws.null_sums import (
     bridges,
     courses,
-    fading_pairs,
     high_low,
-    pairs_between,
     sums_between,
     weighed_sums,
 )
 from calibrant.kernels.logits import log_odds
 from calibrant.methods import method
 from calibrant.problems import InputError
+from calibrant.resampling.cells import Cells
 from calibrant.resampling.draw import Along, Statistic
 from calibrant.resampling.rows import Atoms
 from calibrant.results import number
@@ -41,6 +40,9 @@ SCANNED = EqualMass(30)
 
 Cuts = Indices
 Collect = Callable[[Floats], Floats]
+
+NEAR = 0.5
+"""Log-odds of a cell are as near as this: its mean then stands for them."""
 
 
 def collected(kernel: Callable[..., None], width: int | None, *arguments: Any) -> Callable[[Any], Floats]:
@@ -54,10 +56,14 @@ def collected(kernel: Callable[..., None], width: int | None, *arguments: Any) -
     return collect
 
 
-def linear(*factors: Floats) -> Collect:
-    """Σ factor·e, one number per factor."""
+def linear(*factors: Floats, cuts: Cuts | None = None) -> Along:
+    """Σ factor·e, one number per factor; between the cuts, factors hardly differ."""
     every = np.stack(factors)
-    return Along(weighed_sums, len(factors), lambda rows: (np.ascontiguousarray(every[:, rows]),))
+
+    def of_cells(cells: Cells) -> Along:
+        return linear(*map(cells.mean, factors))
+
+    return Along(weighed_sums, len(factors), lambda rows: (np.ascontiguousarray(every[:, rows]),), of_cells, cuts)
 
 
 def per(values: Any, scale: Any) -> Any:
@@ -82,7 +88,8 @@ def scores(atoms: Atoms) -> Collect:
         spread = 0.0  # one prediction has no slope
     brier = float((variance * tilt**2).sum())
     level = np.full(len(odds), per(1.0, np.sqrt(total)))
-    return linear(level, per(centred, np.sqrt(spread)), per(tilt, np.sqrt(brier)))
+    steps = np.flatnonzero(np.diff(np.floor(odds / NEAR))) + 1
+    return linear(level, per(centred, np.sqrt(spread)), per(tilt, np.sqrt(brier)), cuts=steps)
 
 
 @method("statistic", name="mean_gap", of=mean_gap_estimator.mean_gap)
@@ -139,7 +146,12 @@ def running(atoms: Atoms, only_ends: bool = False) -> Collect:
     found, distinct = Along(courses, 5, lambda rows: (atoms.gaps[rows],)), bool((atoms.gaps[:-1] > 0).all())
     if not distinct:
         return found.__call__  # of all rows, as no part of them may end inside a tie
-    return Along(high_low, 3, lambda rows: ()) if only_ends else found  # noqa: ARG005
+    return ends_of_runs() if only_ends else found
+
+
+def ends_of_runs() -> Along:
+    """Highest, lowest and last running sum, read after every error: of a row, or of a cell."""
+    return Along(high_low, 3, lambda rows: (), lambda cells: ends_of_runs())  # noqa: ARG005
 
 
 @method("statistic", name="ks", of=ks_error)
@@ -223,14 +235,14 @@ def cuts_of(atoms: Atoms, bins: Binning) -> Cuts:
     return atoms.cuts[bins]
 
 
-def between(cuts: Cuts) -> Collect:
+def between(cuts: Cuts) -> Along:
     """Per-bin sums of errors."""
 
     def of_rows(rows: slice) -> tuple[Any, ...]:
         start = rows.start or 0
         return (np.clip(cuts - start, 0, None if rows.stop is None else rows.stop - start),)
 
-    return Along(sums_between, len(cuts) - 1, of_rows)
+    return Along(sums_between, len(cuts) - 1, of_rows, lambda cells: between(cells.at(cuts)), cuts)
 
 
 def bin_variances(atoms: Atoms, cuts: Cuts) -> Floats:
@@ -263,13 +275,26 @@ def scan(atoms: Atoms, bins: Binning = SCANNED) -> Statistic:
     variance = bin_variances(atoms, cuts)
 
     def finish(states: Floats) -> Floats:
-        return np.max([runs(states, variance, start).max(axis=1) for start in range(len(cuts) - 1)], axis=0)
+        return largest_runs(states, variance)
 
     def words(state: Floats) -> str:
         start, stop = clearest_run(state, variance)
         return between_words(atoms, cuts[start], cuts[stop], float(state[start:stop].sum()))
 
     return Statistic("scan", f"scan of {bins.describe()}", between(cuts), finish, words)
+
+
+def largest_runs(states: Floats, variance: Floats) -> Floats:
+    """The largest E² / V over all runs of bins, one number per draw."""
+    turned, found = np.ascontiguousarray(states.T), np.zeros(len(states))
+    for start in range(len(variance)):
+        error, spread = np.zeros(len(states)), 0.0
+        for own, more in zip(turned[start:], variance[start:], strict=True):
+            error += own
+            spread += more
+            if spread > 0:
+                np.maximum(found, error**2 / spread, out=found)
+    return found
 
 
 def runs(states: Floats, variance: Floats, start: int) -> Floats:
@@ -363,38 +388,3 @@ def fast_binned(atoms: Atoms, bins: int | Binning = 15, **options: Any) -> Stati
 def fast_ece(atoms: Atoms, bins: int | Binning = 15) -> Statistic:
     """`ece` of all draws at once."""
     return binned(atoms, bins_of(bins, EqualWidth))
-
-
-def multi_scale(atoms: Atoms, levels: range) -> list[Statistic]:
-    """T-Cal at each scale: Σ over 2^level equal bins of (products of different rows) / rows, over n."""
-    made = []
-    for level in levels:
-        cell = np.minimum(np.floor(atoms.p * 2.0**level), 2.0**level - 1)
-        cuts = np.concatenate([[0], np.flatnonzero(np.diff(cell)) + 1, [len(cell)]]).astype(np.intp)
-        scale = 1 / np.add.reduceat(atoms.weight, cuts[:-1]) / atoms.total
-        collect = collected(pairs_between, None, *squared_error(atoms), cuts, scale)
-        made.append(Statistic(f"2^{level} bins", f"{2**level} bins", collect))
-    return made
-
-
-def squared_error(atoms: Atoms) -> tuple[Floats, Floats]:
-    """c and f such that c + f·e is the sum of the rows' squared errors: w²p(1−p) − w(1−2p)·e."""
-    return atoms.variance, -atoms.unit * (1 - 2 * atoms.p)
-
-
-def laplace_pairs(atoms: Atoms, bandwidth: float, estimator: str, flipped: bool = False) -> Statistic:
-    """SKCE of one event with a Laplace kernel: 2 Σ e e' exp(−|p − p'|/ν) over all pairs or different rows.
-
-    `flipped` is for errors whose signs are flipped, which leaves their squares as they
-    are.
-    """
-    pair_sums = collected(fading_pairs, None, np.exp(-np.diff(atoms.p, prepend=atoms.p[:1]) / bandwidth))
-    constant, factor = (atoms.errors**2, 0 * atoms.p) if flipped else squared_error(atoms)
-    own, slope, total = float(constant.sum()), linear(factor), atoms.total
-    pairs = total * (total - 1) if estimator == "unbiased" else total**2
-
-    def collect(errors: Floats) -> Floats:
-        squares = own + slope(errors) if estimator == "unbiased" else np.zeros((len(errors), 1))
-        return np.hstack([pair_sums(errors), squares])
-
-    return Statistic("skce", "SKCE", collect, lambda states: 2 * (states[:, 0] - states[:, 1]) / pairs)

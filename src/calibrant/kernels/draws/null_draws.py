@@ -96,7 +96,7 @@ def binomial_tables(p: Floats, count: NDArray[np.int64]) -> Tables:
     For a single row (1 − p)·2⁶³, so that all atoms are read the same way.
     """
     if (count == 1).all():
-        return Tables(np.arange(len(p) + 1, dtype=np.intp), np.zeros(len(p)), _scaled(1.0 - p))
+        return Tables(np.arange(len(p) + 1, dtype=np.intp), np.zeros(len(p)), scaled(1.0 - p))
     mean = count * p
     width = FAR[0] * np.sqrt(mean * (1 - p)) + FAR[1]
     low = np.floor(np.maximum(mean - width, 0)).astype(np.int64)
@@ -131,7 +131,7 @@ def _thresholds(
     if many.any():
         mean, spread = (count * p)[atom][many], np.sqrt(count * p * (1 - p))[atom][many]
         found[many] = ndtr((k[many] + 0.5 - mean) / np.where(spread > 0, spread, 1.0))
-    return _scaled(found)
+    return scaled(found)
 
 
 def _room(count: NDArray[np.int64], sizes: NDArray[np.int64]) -> int:
@@ -151,7 +151,8 @@ def _room(count: NDArray[np.int64], sizes: NDArray[np.int64]) -> int:
     return room
 
 
-def _scaled(share: Floats) -> NDArray[np.uint64]:
+def scaled(share: Floats) -> NDArray[np.uint64]:
+    """Shares as numbers of 63 bits."""
     return (np.clip(share, 0.0, 1.0) * HALF).astype(np.uint64)
 
 
