@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -154,9 +155,9 @@ def _limit(pooled: Pooled) -> float:
 
 def _cells(pooled: Pooled) -> Indices:
     """Where cells start; certain predictions share none with others."""
-    limit, z = _limit(pooled), log_odds(pooled.values)
-    ends = np.searchsorted(z, [-limit, limit], side="right")
-    return np.union1d(mass_starts(pooled, CELLS), ends[ends < len(z)])
+    limit, values = _limit(pooled), pooled.values
+    ends = np.array([bisect_right(values, end, key=log_odds) for end in (-limit, limit)])
+    return np.union1d(mass_starts(pooled, CELLS), ends[ends < len(values)])
 
 
 def _cut_again(pooled: Pooled, starts: Indices) -> Indices:

@@ -104,6 +104,14 @@ def mass_cuts(below: Floats, n_bins: int, allowance: float | None = None) -> Ind
     return np.concatenate([[0], inner, [len(below)]]).astype(np.intp)
 
 
+def pooled_cuts(groups: Pooled, n_bins: int) -> Indices:
+    """`mass_cuts` of pooled rows; cumulative weights of single ones are 1, 2, 3 …, of which no array is made."""
+    if not groups.single:
+        return mass_cuts(groups.below(), n_bins, groups.allowance)
+    inner = np.floor(mass_targets(groups.total, n_bins) + groups.allowance)
+    return np.concatenate([[0], np.minimum(inner, len(groups)), [len(groups)]]).astype(np.intp)
+
+
 def mass_targets(total: float, n_bins: int) -> Floats:
     """i/m of the total, for i = 1 … m−1."""
     targets: Floats = np.arange(1, n_bins) * total / n_bins
