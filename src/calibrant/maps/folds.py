@@ -11,6 +11,7 @@ import numpy as np
 from calibrant.kernels.fit.knot_paths import Bent, cells_of
 from calibrant.kernels.fit.newton import fit_logistic_each
 from calibrant.kernels.logits import clipped, log_odds, sigmoid
+from calibrant.kernels.rows.pooling import row_order
 from calibrant.kernels.rows.sorted_folds import Ints, assigned
 from calibrant.maps.binary import FAR
 from calibrant.maps.log_space import rows_that_count
@@ -233,8 +234,11 @@ def numbered_folds(predictions: Predictions, n_folds: int, seed: int = 0) -> tup
 
 def _in_order(rows: Predictions) -> Ints:
     """Rows sorted by content; one event given by probabilities by these, then by outcome."""
-    order: Ints = rows.kept("order", lambda: np.lexsort(content_keys(rows)))
-    return order
+    plain = rows.is_binary and rows.logits is None and not rows.soft
+    found: Ints = rows.kept(
+        "order", lambda: row_order(rows.probs, rows.labels) if plain else np.lexsort(content_keys(rows))
+    )
+    return found
 
 
 def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, Ints]:
