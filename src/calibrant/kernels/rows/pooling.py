@@ -191,7 +191,9 @@ def in_order(probs: Array, outcomes: Array, weights: Array | None) -> tuple[Arra
         keys = _keys(probs, outcomes)
         keys.sort()
         y = np.empty(len(keys), np.uint8)
-        np.bitwise_and(keys, keys.dtype.type(1), out=y, casting="unsafe")  # fresh memory, of which this needs least, is slow
+        np.bitwise_and(
+            keys, keys.dtype.type(1), out=y, casting="unsafe"
+        )  # fresh memory, of which this needs least, is slow
         keys >>= keys.dtype.type(1)
         return keys.view(probs.dtype), y, None
     order = np.lexsort((outcomes, probs) if weights is None else (weights, outcomes, probs))
