@@ -188,7 +188,7 @@ def _limit(pooled: Pooled) -> float:
 def _cells(pooled: Pooled) -> Indices:
     """Where cells start; certain predictions share none with others."""
     limit, values = _limit(pooled), pooled.values
-    ends = np.array([bisect_right(values, end, key=log_odds) for end in (-limit, limit)])
+    ends = np.array([bisect_right(values, end, key=lambda p: float(log_odds(p))) for end in (-limit, limit)])
     return np.union1d(mass_starts(pooled, CELLS), ends[ends < len(values)])
 
 

@@ -47,8 +47,8 @@ def between_knots(x: Any, knots: Any, heights: Any, n_cells: int, found: Any) ->
         if x[i] < low:
             found[i] = heights[0]
         elif x[i] < knots[last]:
-            c = np.uintp(min(int((x[i] - low) * scale), n_cells - 1))
-            j = first_above(knots, before[c], before[c + np.uintp(1)], x[i]) - 1
+            cell = min(int((x[i] - low) * scale), n_cells - 1)
+            j = first_above(knots, before[cell], before[cell + 1], x[i]) - 1
             slope = (heights[j + 1] - heights[j]) / (knots[j + 1] - knots[j])
             found[i] = slope * (x[i] - knots[j]) + heights[j] if abs(slope) < np.inf else heights[j]
         else:

@@ -113,8 +113,9 @@ def _n_distinct(given: Predictions | Forecasts) -> int:
     told = _told(given)
     if told.ndim > 1:
         return int(row_ids(told).max()) + 1
-    plain = isinstance(given, Predictions) and given.weights is None and not given.soft
-    return len(given.event("binary").pooled) if plain else len(np.unique(told))
+    if isinstance(given, Predictions) and given.weights is None and not given.soft:
+        return len(given.event("binary").pooled)
+    return len(np.unique(told))
 
 
 def _distinct(before: Predictions | Forecasts, after: Predictions | Forecasts) -> tuple[int, int, bool]:
