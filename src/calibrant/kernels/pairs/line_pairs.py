@@ -173,7 +173,9 @@ class _Search:
         if steps < len(found):
             order = np.argsort(found[:steps])
             reached = self.at(low) + np.cumsum(mass[order])
-            return float(found[order[min(int(np.searchsorted(reached, count)), steps - 1)]])  # the last of them reaches it
+            return float(
+                found[order[min(int(np.searchsorted(reached, count)), steps - 1)]]
+            )  # the last of them reaches it
         while (middle := (low + high) / 2) not in (low, high):
             low, high = (low, middle) if self.at(middle) >= count else (middle, high)
         return high
