@@ -118,6 +118,8 @@ def test_a_compiled_count_of_pairs_gives_the_same_median(rng, monkeypatch, plain
     weight = rng.integers(1, 4, len(values)).astype(float)
     expected = laplace.median_distance(values, weight)
     monkeypatch.setattr(laplace, "COMPILE_FROM_GROUPS", 1)
+    monkeypatch.setattr(laplace, "GROUPS_PER_CORE", 7)
+    monkeypatch.setattr(blocks, "n_cores", lambda: 2)
     if plain:
         monkeypatch.setattr(laplace, "weight_within", laplace.weight_within.plain)
     assert laplace.median_distance(values, weight) == expected
@@ -136,8 +138,9 @@ def test_the_compiled_search_finds_the_very_distance_that_is_in_the_middle(monke
     monkeypatch.setattr(laplace, "FEW_PAIRS", 8)
     middle = (distances[(len(distances) - 1) // 2] + distances[len(distances) // 2]) / 2
     assert laplace.median_distance(values, weight) == pytest.approx(middle, abs=1e-15)
-    steps = np.empty(len(values) ** 2)
-    n = laplace.steps_between.plain(values, 0.1, 0.3, steps)
+    steps, mass = np.empty((2, len(values) ** 2))
+    n = laplace.steps_between.plain(values, weight, 0.1, 0.3, steps, mass)
     pairs = (values[None, :] > values[:, None] + 0.1) & (values[None, :] <= values[:, None] + 0.3)
     expected = (values[None, :] - values[:, None])[pairs]
     assert np.allclose(np.sort(steps[:n]), np.sort(expected), rtol=0, atol=1e-15)
+    assert mass[:n].sum() == (weight[:, None] * weight)[pairs].sum()

@@ -125,3 +125,21 @@ def test_sums_between_cuts_are_the_same_in_one_pass(rng, monkeypatch, kind, plai
         monkeypatch.setattr(kernel, "add_between", kernel.add_between.plain)
     for cut, sums in zip(cuts, expected, strict=True):
         np.testing.assert_allclose(cut_sums(groups, cut), sums, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 64, 1000, 1001])
+@pytest.mark.parametrize("n_bins", [1, 2, 3, 15, 64, 997])
+def test_cuts_of_single_rows_need_no_cumulative_weights(n, n_bins):
+    values = (np.arange(n) + 0.5) / n
+    single = Pooled(values, np.ones(n), np.zeros(n), single=True)
+    np.testing.assert_array_equal(kernel.pooled_cuts(single, n_bins), mass_cuts(np.arange(1.0, n + 1), n_bins))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("digits", [0, 1, 3, 17])
+@pytest.mark.parametrize("n", [1, 2, 500])
+def test_rows_are_ordered_like_a_stable_sort(rng, n, digits, dtype):
+    probs, outcomes = rng.random(n).round(digits).astype(dtype), rng.integers(0, 2, n).astype(np.uint8)
+    probs[: n // 10] = -0.0
+    for p, y in ((probs, outcomes), kernel.in_order(probs, outcomes, None)[:2]):
+        np.testing.assert_array_equal(kernel.event_order(p, y), np.lexsort((y, p)))

@@ -9,8 +9,8 @@ import numpy as np
 
 from calibrant.bins.binning import BinRule
 from calibrant.inputs import check_choice, check_count
-from calibrant.kernels.rows.buckets import bucketed, worth_buckets
-from calibrant.kernels.rows.pooling import cut_squares, cut_sums, mass_cuts, mass_pieces
+from calibrant.kernels.rows.buckets import worth_buckets
+from calibrant.kernels.rows.pooling import cut_squares, cut_sums, mass_cuts, mass_pieces, pooled_cuts
 from calibrant.methods import method
 from calibrant.predictions import Event
 from calibrant.problems import InputError
@@ -78,7 +78,7 @@ class EqualMass(BinRule):
         if self.ties != "keep":
             return self.collect_sorted(event)
         if worth_buckets(event.probs, event.outcomes, event.weights):
-            pieces = mass_pieces(bucketed(event.probs, event.outcomes), self.n_bins)
+            pieces = mass_pieces(event.buckets, self.n_bins)
             if pieces is not None:
                 cuts = mass_cuts(pieces.below, self.n_bins, 0.0)
                 return self._state(pieces.between(cuts), pieces.last, cuts, event.n)
@@ -129,7 +129,7 @@ class EqualMass(BinRule):
         return np.searchsorted(event.probs.astype(np.float64, copy=False), first, side="left")
 
     def _pooled_cuts(self, event: Event) -> Indices:
-        return mass_cuts(event.pooled.below(), self.n_bins, event.pooled.allowance)
+        return pooled_cuts(event.pooled, self.n_bins)
 
     def _ranked(self, event: Event) -> tuple[Indices, Indices]:
         """The rows in order of their prediction, and the cuts between them."""

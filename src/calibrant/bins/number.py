@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from itertools import chain
+from operator import add
+from typing import Any
+
 import numpy as np
 
 from calibrant.bins.equal_mass import Ties, row_cuts
+from calibrant.kernels.compiled import COMPILE_FROM, compiled
+from calibrant.kernels.rows.blocks import over_blocks
 from calibrant.kernels.rows.pooling import group_starts, in_order, mass_cuts, width_cuts
 from calibrant.kernels.rows.sorted_folds import FEWER_WITHIN, fewest_within, rows_in_folds
 from calibrant.kernels.sums.rising_bins import always_rising, falling_blocks, long_sweep, rates_rise
@@ -61,6 +68,10 @@ def rising_ranks(event: Event, ties: Ties) -> int:
     return max(most, 1)
 
 
+FOLDS_PER_CORE = 5
+"""Folds that a core takes at a time, in memory of its own."""
+
+
 def best_bins(event: Event, bins: str, *, n_folds: int, most: int, seed: int, tolerance: float = FEWER_WITHIN) -> int:
     """The fewest bins whose held-out loss is, relatively, within the tolerance of the best."""
     return fewest_within(held_out_losses(event, bins, n_folds, most, seed), tolerance) + 1
@@ -80,16 +91,24 @@ def held_out_losses(event: Event, bins: str, n_folds: int, most: int, seed: int)
     starts, r = group_starts(p), p - y
     wr = w * r
     values, (all_n, all_r) = p[starts], _prefixes(starts, w, wr)
-    losses, tried = np.full(most, inner(w, r**2)), range(1, most + 1)
+    tried = range(1, most + 1)
     widths = [] if bins == "mass" else [width_cuts(values, b) for b in tried]
-    for f in range(int(fold.max()) + 1):
-        held = fold == f
-        test = _prefixes(starts, w * held, wr * held)
-        train = [every - own for every, own in zip((all_n, all_r), test, strict=True)]
-        allowance = 1e-12 * train[0][-1]
-        cuts = widths or [mass_cuts(train[0][1:], b, allowance) for b in tried]
-        losses += _fold_losses(np.concatenate(cuts), most, train, test)
-    return losses / all_n[-1]
+
+    def of_folds(some: slice) -> list[Floats]:
+        test_n, test_r, train_n = (np.zeros(len(all_n)) for _ in range(3))  # long: one fold uses the memory of another
+        found = []
+        for f in range(some.start, some.stop):
+            add_up_fold(starts, w, wr, fold, f, test_n, test_r)
+            np.subtract(all_n, test_n, out=train_n)
+            least = 1e-12 * train_n[-1]
+            cuts = np.concatenate(widths or [mass_cuts(train_n[1:], b, least) for b in tried])
+            test = test_n[cuts], test_r[cuts]
+            found.append(_fold_losses(train_n[cuts], all_r[cuts] - test[1], *test, most, least))
+        return found
+
+    n_used = int(fold.max()) + 1
+    losses = chain.from_iterable(over_blocks(n_used, of_folds, FOLDS_PER_CORE if len(w) >= COMPILE_FROM else n_used))
+    return reduce(add, losses, np.full(most, inner(wr, r))) / all_n[-1]
 
 
 def _prefixes(starts: Indices, *columns: Floats) -> list[Floats]:
@@ -98,13 +117,33 @@ def _prefixes(starts: Indices, *columns: Floats) -> list[Floats]:
     return running(*columns) if single else running(*(np.add.reduceat(terms, starts) for terms in columns))
 
 
-def _fold_losses(cuts: Indices, most: int, train: list[Floats], test: list[Floats]) -> Floats:
-    """Σ 2δΣr + δ²n over the bins of each binning, whose cuts follow each other.
+@compiled
+def add_up_fold(starts: Any, w: Any, wr: Any, fold: Any, f: int, n: Any, r: Any) -> None:
+    """Σw and Σwr of the rows of fold f in the first 0, 1, …, G groups."""
+    rows, gap, i = 0.0, 0.0, np.uintp(0)
+    for g in range(len(starts)):
+        stop = np.uintp(starts[g + 1] if g + 1 < len(starts) else len(w))
+        while i < stop:
+            if fold[i] == f:
+                rows += w[i]
+                gap += wr[i]
+            i += np.uintp(1)
+        n[g + 1], r[g + 1] = rows, gap
 
-    A bin without training rows keeps the identity, δ = 0.
+
+@add_up_fold.in_numpy
+def _add_up_fold(starts: Indices, w: Floats, wr: Floats, fold: Indices, f: int, n: Floats, r: Floats) -> None:
+    held = fold == f
+    n[:], r[:] = _prefixes(starts, w * held, wr * held)
+
+
+def _fold_losses(n: Floats, r: Floats, test_n: Floats, test_r: Floats, most: int, least: float) -> Floats:
+    """Σ 2δΣr + δ²n over the bins of each binning, whose cuts follow each other, from the sums up to every cut.
+
+    A bin without training rows, or hardly any, keeps the identity, δ = 0.
     """
-    n, r, test_n, test_r = (np.diff(sums[cuts]) for sums in (*train, *test))  # also from one binning to the next: δ = 0
-    offset = np.divide(-r, n, out=np.zeros_like(r), where=n > 1e-12 * train[0][-1])
+    n, r, test_n, test_r = map(np.diff, (n, r, test_n, test_r))  # also from one binning to the next: δ = 0
+    offset = np.divide(-r, n, out=np.zeros_like(r), where=n > least)
     terms = 2 * offset * test_r + offset**2 * test_n
     sizes = np.arange(2, most + 2)
     return np.add.reduceat(terms, np.cumsum(sizes) - sizes)

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant.estimate.classwise import class_weights
 from calibrant.inputs import check_choice, check_statistic
-from calibrant.kernels.rows.buckets import bucketed, worth_buckets
+from calibrant.kernels.rows.buckets import worth_buckets
 from calibrant.kernels.sums.running_error import Course, bucket_course, group_course
 from calibrant.methods import EVERY_VIEW, estimator
 from calibrant.predictions import Event, MultilabelPredictions, Predictions, admit
@@ -132,7 +132,7 @@ def running(event: Event, statistic: str) -> tuple[Floats, float, Callable[[], C
     Many rows are not sorted for it.
     """
     if worth_buckets(event.probs, event.outcomes, event.weights):
-        known = bucket_course(bucketed(event.probs, event.outcomes), both=statistic == "range")
+        known = bucket_course(event.buckets, both=statistic == "range")
         return known.sums, known.total, lambda: known
     pooled, sums = event.pooled, event.pooled.residual
     return np.add.accumulate(sums, out=sums), pooled.total, lambda: group_course(pooled)

@@ -16,6 +16,7 @@ from calibrant.inputs import check_choice, check_level
 from calibrant.methods import estimator
 from calibrant.predictions import Predictions, admit, as_predictions
 from calibrant.results import Estimate, Interval
+from calibrant.results.later import Later
 
 
 @estimator("posterior", "calibration error, posterior median", "ECE_posterior", "GP error")
@@ -115,7 +116,7 @@ def posterior_error(
     described = {"view": predictions.view(view), "norm": norm, "root": root}
     kind = {1: "", 2: "RMS " if root else "squared ", "max": "largest "}[norm]
     title = f"{kind}calibration error, posterior{' and bins' if norm == 2 and not rows.soft else ' median'}"
-    parts = {"curve": curves.band(level)}
+    parts = Later(lambda: {"curve": curves.band(level)})
     interval = Interval(low, high, float(level), "posterior")
     if norm == "max" and not rows.soft:  # the largest of noisy distances is too large
         apart = (1 + level) / 2  # each of the two bounds errs half as often

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.infer.error_path import check_hard, fitted_cells, part_sums
-from calibrant.interval import Limits, mean_with_interval
+from calibrant.interval import Limits, Moments, mean_with_interval
+from calibrant.interval.limited_mean import is_students
 from calibrant.kernels.fit.log_odds_process import Priors, averaged, bounded_log_odds
 from calibrant.kernels.logits import sigmoid
 from calibrant.kernels.rows.sorted_folds import rows_in_folds
+from calibrant.kernels.sums.fold_errors import ERROR, HITS, LOW, SQUARE, N, fold_errors
 from calibrant.predictions import Event
 from calibrant.results import Interval
 from calibrant.state.pooled import Pooled
@@ -30,14 +32,18 @@ SIGN_PRIORS = Priors((0.8,), (0.5,), (0.02, 0.1), (2.0,), 1e-2)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignedRows:
-    """Rows, the cell of each, and what curves fitted without its fold say of every cell."""
+    """Rows in folds and cells, and what curves fitted without its fold say of every cell."""
 
     probs: Floats
+    """in increasing order"""
     outcomes: Floats
     weights: Floats
     squares: Floats | None
     fold: Indices
-    cell: Indices
+    ends: Indices
+    """the row after the last one of each cell"""
+    sums: Floats
+    """those of `fold_errors`, `(6, N_FOLDS, cells)`"""
     place: Floats
     """log-odds of the cells"""
     share: Floats
@@ -46,6 +52,11 @@ class SignedRows:
     """mean log-odds of the curves, `(N_FOLDS + 1, cells)`: without each fold, then with all rows"""
     spread: Floats
     """their standard deviation"""
+
+    @property
+    def cell(self) -> Indices:
+        """The cell of each row."""
+        return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
 
     def signs(self, norm: int) -> Floats:
         """s in each cell by the curve without each fold, `(N_FOLDS, cells)`.
@@ -67,18 +78,30 @@ class SignedRows:
         Two folds depend on each other as far as each is signed by the noise of the other.
         That adds the variance of the signs, which shows between the folds (a jackknife), to
         their squares: there are fewer effective rows, half as many if signs are all noise.
+        Where Student's interval is as good, the sums of the rows say all.
         """
         signs = self.signs(norm)
-        sign = signs[self.fold, self.cell]
-        ends = -sign * self.probs, sign * (1 - self.probs)
-        limits = Limits(float(np.minimum(*ends).min()), float(np.maximum(*ends).max()))
-        values = np.where(self.outcomes > 0, ends[1], ends[0])
-        noise = len(signs) * signs.var(axis=0)
-        gaps = self.weights * (self.outcomes - self.probs) ** 2
-        seen = float(self.weights @ values**2)
-        fewer = 1 + float(noise[self.cell] @ gaps) / seen if seen > 0 else 1.0
-        squares = None if self.squares is None else self.squares / fewer
-        return mean_with_interval(values, self.weights / fewer, level, limits, squares)[1]
+        noise, squares = len(signs) * signs.var(axis=0), self.sums[SQUARE]
+        seen = float((signs**2 * squares).sum())
+        fewer = 1 + float(noise @ squares.sum(axis=0)) / seen if seen > 0 else 1.0
+        limits = self._limits(signs)
+        if self.squares is None:
+            weight, mean = float(self.sums[N].sum()), float((signs * self.sums[ERROR]).sum() / self.sums[N].sum())
+            spread = max(seen - weight * mean**2, 0.0)
+            found = Moments(len(self.probs), weight / fewer, mean, spread / fewer)
+            if is_students(found, limits):
+                return found.interval(level)[0]
+        values = signs[self.fold, self.cell] * (self.outcomes - self.probs)
+        squared = None if self.squares is None else self.squares / fewer
+        return mean_with_interval(values, self.weights / fewer, level, limits, squared)[1]
+
+    def _limits(self, signs: Floats) -> Limits:
+        """Of s(p)(y − p) for either outcome of any row."""
+        low, high = self.sums[LOW:]
+        filled = high >= low
+        s, low, high = signs[filled], low[filled], high[filled]
+        ends = np.concatenate([-s * low, -s * high, s * (1 - low), s * (1 - high)])
+        return Limits(float(ends.min()), float(ends.max()))
 
 
 LEAST = 1e-12
@@ -96,15 +119,16 @@ def _signed_rows(pooled: Pooled) -> SignedRows:
     few, starts = fitted_cells(pooled)
     rows, place, hits = part_sums(pooled, starts, bounded_log_odds(pooled.values))
     probs, outcomes, weights, squares, fold = _in_folds(pooled)
-    cell = np.searchsorted(pooled.values[starts], probs, side="right") - 1
-    at, shape = fold * len(rows) + cell, (N_FOLDS, len(rows))
-    held = [np.bincount(at, each, N_FOLDS * len(rows)).reshape(shape) for each in (weights, weights * outcomes)]
+    ends = np.append(np.searchsorted(probs, pooled.values[starts[1:]]), len(probs))
+    sums = fold_errors(probs, outcomes, weights, fold, N_FOLDS, ends)
     told = np.add.reduceat(pooled.effective(starts).weight, starts) / rows  # below 1 where rows have weights
+    held = sums[[N, HITS]]
     n, s = (
         told * np.vstack([np.maximum(whole - part, 0), whole]) for whole, part in zip((rows, hits), held, strict=True)
     )
     centre, spread = averaged(place, n, s, SIGN_PRIORS, [np.eye(len(place))] if few else [])
-    return SignedRows(probs, outcomes, weights, squares, fold, cell, place, rows / rows.sum(), centre, spread)
+    share = rows / rows.sum()
+    return SignedRows(probs, outcomes, weights, squares, fold, ends, sums, place, share, centre, spread)
 
 
 def _in_folds(pooled: Pooled) -> tuple[Floats, Floats, Floats, Floats | None, Indices]:

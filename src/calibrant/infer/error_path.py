@@ -10,7 +10,7 @@ from calibrant.infer.squared import cube_root
 from calibrant.kernels.draws.laws import Law, binned_law
 from calibrant.kernels.fit.log_odds_process import bounded_log_odds, direction
 from calibrant.kernels.logits import sigmoid
-from calibrant.kernels.rows.pooling import mass_cuts, width_cuts
+from calibrant.kernels.rows.pooling import pooled_cuts, width_cuts
 from calibrant.predictions import Event
 from calibrant.problems import InputError
 from calibrant.state.pooled import Pooled
@@ -152,7 +152,7 @@ def mass_starts(pooled: Pooled, count: int) -> Indices:
     """The starts of `count` parts of equal mass; equal predictions are never split."""
     if count >= len(pooled.values):
         return np.arange(len(pooled.values))
-    return np.unique(mass_cuts(pooled.below(), count, pooled.allowance)[:-1])
+    return np.unique(pooled_cuts(pooled, count)[:-1])
 
 
 def part_sums(pooled: Pooled, starts: Indices, values: Floats | None = None) -> tuple[Floats, Floats, Floats]:

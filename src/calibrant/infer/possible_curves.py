@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from calibrant.kernels.logits import log_odds, sigmoid
 from calibrant.predictions import Event
 from calibrant.results import Curve
 from calibrant.state.pooled import Pooled
-from calibrant.types import Floats, Indices
+from calibrant.types import Bools, Floats, Indices
 
 CELLS = 100
 """Cells of equal mass; equal predictions are never split."""
@@ -35,21 +37,52 @@ DRAWS = 1000
 """Curves drawn; the median is then off by a twenty-fifth of the posterior's standard deviation."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PossibleCurves:
-    """Cells with their mean prediction and share of the rows, and curves drawn from the posterior."""
+    """Cells with their mean prediction and share of the rows, and curves drawn from the posterior when they are asked for."""
 
     prob: Floats
     support: Floats
     found: ErrorCurves
-    away: Floats
-    """`(draws, cells)`: rate less prediction"""
-    of_mean: Floats
-    """the same of curves drawn for the mean error, whose prior is another one"""
-    of_square: Floats
-    """the same for the mean square"""
-    likely: Floats | None = None
-    """likelihood, under each curve, of the rows whose predictions are as good as certain and were right; None if none are"""
+    believed: Bools
+    """cells of predictions that are 0 or 1, and were never wrong: taken at their word"""
+    right: Floats
+    """rows of the other cells whose predictions are as good as certain and were right; 0 elsewhere"""
+
+    @cached_property
+    def _drawn(self) -> Floats:
+        """Log-odds, `(draws, cells)`."""
+        return self._draws(self.found.share)
+
+    @cached_property
+    def away(self) -> Floats:
+        """`(draws, cells)`: rate less prediction."""
+        return self._apart(self._drawn)
+
+    @cached_property
+    def of_mean(self) -> Floats:
+        """The same of curves drawn for the mean error, whose prior is another one."""
+        return self._apart(self._draws(self.found.error_share))
+
+    @cached_property
+    def of_square(self) -> Floats:
+        """The same for the mean square."""
+        return self._apart(self._draws(self.found.square_share))
+
+    @cached_property
+    def likely(self) -> Floats | None:
+        """Likelihood, under each curve of `away`, of the rows that are `right`; None if none are."""
+        at = self.right > 0
+        if not at.any():
+            return None
+        likely: Floats = np.exp(-np.logaddexp(0.0, -np.sign(self.found.z[at]) * self._drawn[:, at]) @ self.right[at])
+        return likely
+
+    def _draws(self, share: Floats) -> Floats:
+        return self.found.drawn(DRAWS, np.random.default_rng(0), share)
+
+    def _apart(self, drawn: Floats) -> Floats:
+        return np.where(self.believed, 0.0, sigmoid(drawn) - sigmoid(self.found.z))
 
     def errors(self, norm: int | str) -> Floats:
         """E|c(p) − p|^α of each curve, without a root; for `"max"` the largest distance."""
@@ -154,9 +187,9 @@ def _limit(pooled: Pooled) -> float:
 
 def _cells(pooled: Pooled) -> Indices:
     """Where cells start; certain predictions share none with others."""
-    limit, z = _limit(pooled), log_odds(pooled.values)
-    ends = np.searchsorted(z, [-limit, limit], side="right")
-    return np.union1d(mass_starts(pooled, CELLS), ends[ends < len(z)])
+    limit, values = _limit(pooled), pooled.values
+    ends = np.array([bisect_right(values, end, key=lambda p: float(log_odds(p))) for end in (-limit, limit)])
+    return np.union1d(mass_starts(pooled, CELLS), ends[ends < len(values)])
 
 
 def _cut_again(pooled: Pooled, starts: Indices) -> Indices:
@@ -176,9 +209,5 @@ def _possible(pooled: Pooled, starts: Indices) -> PossibleCurves:
     place = np.clip(log_odds(prob), -limit, limit)
     found = error_curves(place, rows, hits, np.abs(place) == limit)
     believed = ((prob == 0) | (prob == 1)) & (hits == rows * prob)  # certain, and never wrong: taken at its word
-    shares = (found.share, found.error_share, found.square_share)
-    drawn, *others = (found.drawn(DRAWS, np.random.default_rng(0), each) for each in shares)
-    away, of_mean, of_square = (np.where(believed, 0.0, sigmoid(each) - sigmoid(place)) for each in (drawn, *others))
     right = (np.abs(place) == limit) & (hits == rows * (place > 0)) & ~believed
-    likely = np.exp(-np.logaddexp(0.0, -np.sign(place[right]) * drawn[:, right]) @ rows[right]) if right.any() else None
-    return PossibleCurves(prob, weight / weight.sum(), found, away, of_mean, of_square, likely)
+    return PossibleCurves(prob, weight / weight.sum(), found, believed, np.where(right, rows, 0.0))

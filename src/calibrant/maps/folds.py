@@ -234,10 +234,11 @@ def numbered_folds(predictions: Predictions, n_folds: int, seed: int = 0) -> tup
 
 def _in_order(rows: Predictions) -> Ints:
     """Rows sorted by content; one event given by probabilities by these, then by outcome."""
-    keys = content_keys(rows)
     plain = rows.is_binary and rows.logits is None
-    order: Ints = rows.kept("order", lambda: event_order(keys[2], keys[1]) if plain else np.lexsort(keys))
-    return order
+    found: Ints = rows.kept(
+        "order", lambda: event_order(rows.probs, rows.labels) if plain else np.lexsort(content_keys(rows))
+    )
+    return found
 
 
 def _assigned(rows: Predictions, n_folds: int, seed: int) -> tuple[Predictions, Ints]:

@@ -12,7 +12,7 @@ from calibrant.interval import normal_quantile
 from calibrant.kernels.fit.knot_paths import Bent
 from calibrant.kernels.fit.log_odds_process import Posteriors, posteriors, refitted
 from calibrant.kernels.logits import log_odds, sigmoid
-from calibrant.kernels.rows.pooling import mass_cuts
+from calibrant.kernels.rows.pooling import pooled_cuts
 from calibrant.maps.binary import BentLineMap, BinaryRecipe, last_log_odds, line_doubts, pooled_logits
 from calibrant.maps.calibration_map import ARRAY, Fit, map_recipe, map_record
 from calibrant.maps.folds import Folds, continued
@@ -130,7 +130,7 @@ def _believed(predictions: Predictions) -> Belief:
     pooled = pooled_logits(predictions) if logits else predictions.event("binary").pooled
     x = pooled.values if logits else log_odds(pooled.values)
     z = np.clip(x, -limit, limit)
-    cuts = np.unique(mass_cuts(pooled.below(), CELLS, pooled.allowance))[:-1]
+    cuts = np.unique(pooled_cuts(pooled, CELLS))[:-1]
     weight, sums = (np.add.reduceat(v, cuts) for v in (pooled.weight, pooled.weight * z))
     places = np.maximum.accumulate(np.clip(sums / weight, z[0], z[-1]))  # equal ones must not fall by rounding
     low, high = int(z[0] < places[0] - NEAR), int(z[-1] > places[-1] + NEAR)

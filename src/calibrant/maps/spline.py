@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.inputs import check_choice, check_count, check_seed, check_tolerance
 from calibrant.kernels.fit.cubic_basis import RUN_OUT, fit_spline, slopes_at
 from calibrant.kernels.interpolation import interpolated
-from calibrant.kernels.rows.pooling import in_order, mass_cuts
+from calibrant.kernels.rows.pooling import in_order, pooled_cuts
 from calibrant.kernels.rows.sorted_folds import FEWER_WITHIN, fewest_within, rows_in_folds
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.binary import BinaryRecipe, ShiftMap, doubts, margin
@@ -115,7 +115,7 @@ def cells(pooled: Pooled) -> Indices:
     if len(pooled.values) <= CELLS:
         return np.arange(len(pooled.values) + 1)
     heavy = np.flatnonzero(pooled.weight > pooled.total / CELLS)
-    return np.unique(np.concatenate([mass_cuts(pooled.below(), CELLS, pooled.allowance), heavy, heavy + 1]))
+    return np.unique(np.concatenate([pooled_cuts(pooled, CELLS), heavy, heavy + 1]))
 
 
 def fold_sums(event: Event, edges: Floats, n_folds: int, seed: int) -> tuple[Floats, Floats, float]:

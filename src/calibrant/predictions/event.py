@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.inputs import FloatArray
+from calibrant.kernels.rows.buckets import Buckets, bucketed
 from calibrant.kernels.rows.pooling import grouped
 from calibrant.predictions.mass import Weighed
 from calibrant.state.pooled import Pooled
@@ -40,6 +41,12 @@ class Event(Weighed):
     def pooled(self) -> Pooled:
         """Rows pooled by equal prediction, in order; sorted once, when first asked for."""
         found: Pooled = self.kept("pooled", lambda: grouped(self.probs, self.outcomes, self.weights, self.squares))
+        return found
+
+    @property
+    def buckets(self) -> Buckets:
+        """Sums of many rows in fine buckets, added up when first asked for."""
+        found: Buckets = self.kept("buckets", lambda: bucketed(self.probs, self.outcomes))
         return found
 
     def kept(self, name: str, make: Callable[[], Any]) -> Any:

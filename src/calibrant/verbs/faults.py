@@ -9,8 +9,9 @@ import numpy as np
 
 from calibrant.kernels.fit.newton import fit_logistic
 from calibrant.kernels.logits import log_odds, sigmoid
-from calibrant.kernels.rows.pooling import mass_cuts
+from calibrant.kernels.rows.pooling import pooled_cuts
 from calibrant.predictions import Event
+from calibrant.state.pooled import Pooled
 from calibrant.types import Floats, Indices
 
 CELLS = 40
@@ -145,11 +146,11 @@ def _whole(cells: Cells, runs: list[Run]) -> bool:
 
 def _cells(event: Event) -> Cells:
     pooled = event.pooled
-    inside = (pooled.values > 0) & (pooled.values < 1)
-    values, weight, hits = (each[inside].astype(np.float64) for each in (pooled.values, pooled.weight, pooled.hits))
+    inside = slice(np.searchsorted(pooled.values, 0.0, "right"), np.searchsorted(pooled.values, 1.0))
+    values, weight, hits = (each[inside] for each in (pooled.values, pooled.weight, pooled.hits))
     if not len(values):
         return Cells(*(np.zeros(0),) * 6)
-    starts = np.unique(mass_cuts(np.cumsum(weight), CELLS))[:-1]
+    starts = np.unique(pooled_cuts(Pooled(values, weight, hits, pooled.integral, pooled.single), CELLS))[:-1]
     spread = pooled.spread[inside]
     # weighted rows count as equal ones that tell as much
     factor = np.add.reduceat(weight, starts) / np.add.reduceat(spread, starts)

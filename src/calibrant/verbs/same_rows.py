@@ -84,7 +84,7 @@ def how_injective(
             return None, "a mixture of such maps need not keep different predictions different, nor merge any"
         if used.injective:
             return True, f"{used.method} does by construction"
-        n_old, n_new, _ = _distinct(before, after)
+        n_old, n_new = _n_distinct(before), _n_distinct(after)
         if n_new < n_old:
             return False, f"{n_old:,} distinct predictions before {used.method}, {n_new:,} after"
         return None, f"{used.method} need not keep different predictions different, though in these rows it does"
@@ -106,6 +106,16 @@ def how_injective(
 def _told(given: Predictions | Forecasts) -> Array:
     """What was predicted, as numbers."""
     return given.probs if isinstance(given, Predictions) else given.outputs
+
+
+def _n_distinct(given: Predictions | Forecasts) -> int:
+    """Distinct predictions; plain ones of one event are pooled, as what splits a score needs that too."""
+    told = _told(given)
+    if told.ndim > 1:
+        return int(row_ids(told).max()) + 1
+    if isinstance(given, Predictions) and given.weights is None and not given.soft:
+        return len(given.event("binary").pooled)
+    return len(np.unique(told))
 
 
 def _distinct(before: Predictions | Forecasts, after: Predictions | Forecasts) -> tuple[int, int, bool]:

@@ -12,6 +12,7 @@ from calibrant.detect.calibration import statistic_test
 from calibrant.estimate.cumulative import EXPECTED
 from calibrant.inputs import check_count, check_seed
 from calibrant.interval import Limits, cluster_mean, mean_with_interval
+from calibrant.kernels.rows.pooling import in_order
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.maps.folds import in_folds, n_units
 from calibrant.options import checked
@@ -261,9 +262,17 @@ def _units(held: Estimate | None) -> str:
     return "rows" if held is None or "groups" not in held.settings else f"groups ({held.settings['groups']:,} in all)"
 
 
+def _sorted(event: Event) -> Event:
+    """Plain rows sorted by prediction: memory is read much faster in its order than at random."""
+    if event.weights is not None or not event.hard:
+        return event
+    probs, outcomes, _ = in_order(event.probs, event.outcomes, None)
+    return Event(probs, outcomes, None, event.name, counted=event.counted)
+
+
 def _held_out_gap(predictions: Predictions, event: Event, level: float) -> Estimate | None:
     """The stretch of one half, measured on the other, both ways; None where there is none."""
-    rows = as_predictions(event, predictions.groups)
+    rows = as_predictions(_sorted(event) if predictions.groups is None else event, predictions.groups)
     if n_units(rows) < 4:
         return None
     units, masks = in_folds(rows, 2)

@@ -72,10 +72,12 @@ class Posteriors:
 
     def drawn(self, counts: Indices, rng: np.random.Generator) -> Floats:
         """Joint draws of η in all cells, so many from each prior: `(draws, cells)`."""
-        normal = [
-            rng.standard_normal((count, len(root))) @ root for count, root in zip(counts, self.roots, strict=True)
-        ]
-        return np.repeat(self.mean, counts, axis=0) + np.concatenate(normal)
+        drawn, at = np.repeat(self.mean, counts, axis=0), 0
+        for k in np.flatnonzero(counts):  # most priors have no share
+            root = self.roots[k]
+            drawn[at : at + counts[k]] += rng.standard_normal((counts[k], len(root))) @ root
+            at += counts[k]
+        return drawn
 
 
 def dealt(share: Floats, count: int, rng: np.random.Generator) -> Indices:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from calibrant.kernels.compiled import COMPILE_FROM, compiled
+from calibrant.kernels.rows.bisection import first_above
 from calibrant.kernels.rows.blocks import added_over_blocks, over_blocks
 from calibrant.kernels.sums.stable_sums import inner
 from calibrant.types import Floats
@@ -18,6 +20,9 @@ LARGEST_EXPONENT = 300.0
 
 COMPILE_FROM_GROUPS = 50_000
 """Groups from which pairs within a distance are counted by a compiled loop."""
+
+GROUPS_PER_CORE = 1 << 17
+"""So many groups are counted by a core at a time."""
 
 MANY_STRETCHES = 1000
 """Stretches from which a compiled recursion over the points takes over."""
@@ -116,14 +121,15 @@ def median_distance(values: Floats, weight: Floats, spread: Floats | None = None
 
     def within(t: float) -> float:
         if len(values) >= COMPILE_FROM_GROUPS:
-            return float(weight_within(values, weight, below, t)) + equal
+            part = partial(_weight_within, values, weight, below, t)
+            return float(added_over_blocks(len(values), part, GROUPS_PER_CORE)) + equal
         nearby = below[np.searchsorted(values, values + t, side="right")] - below[1:]
         return inner(weight, nearby) + equal
 
     lower, upper = middle_counts(float(weight.sum() ** 2 - spread.sum()) / 2)
-    search = _Search(within, values, len(values) >= COMPILE_FROM_GROUPS)
+    search = _Search(within, values, weight, len(values) >= COMPILE_FROM_GROUPS)
     middle = search.smallest(lower)
-    return middle if within(middle) >= upper else (middle + search.smallest(upper)) / 2
+    return middle if search.at(middle) >= upper else (middle + search.smallest(upper)) / 2
 
 
 class _Search:
@@ -133,8 +139,8 @@ class _Search:
     few distances in it are tried one by one.
     """
 
-    def __init__(self, within: Callable[[float], float], values: Floats, loop: bool) -> None:
-        self.within, self.values, self.loop = within, values, loop
+    def __init__(self, within: Callable[[float], float], values: Floats, weight: Floats, loop: bool) -> None:
+        self.within, self.values, self.weight, self.loop = within, values, weight, loop
         self.most = float(values[-1] - values[0])
         self.seen = {0.0: within(0.0), self.most: within(self.most)}
 
@@ -162,23 +168,22 @@ class _Search:
 
     def _last(self, count: float, low: float, high: float) -> float:
         """The same among the distances between two numbers, or by bisection."""
-        found = np.empty(2 * FEW_PAIRS)
-        steps = int(steps_between(self.values, low, high, found)) if self.loop else len(found)
+        found, mass = np.empty((2, 2 * FEW_PAIRS))
+        steps = int(steps_between(self.values, self.weight, low, high, found, mass)) if self.loop else len(found)
         if steps < len(found):
-            known = np.unique(found[:steps])
-            first, last = 0, len(known) - 1  # the last of them reaches it
-            while first < last:
-                half = (first + last) // 2
-                first, last = (first, half) if self.at(float(known[half])) >= count else (half + 1, last)
-            return float(known[first])
+            order = np.argsort(found[:steps])
+            reached = self.at(low) + np.cumsum(mass[order])
+            return float(
+                found[order[min(int(np.searchsorted(reached, count)), steps - 1)]]
+            )  # the last of them reaches it
         while (middle := (low + high) / 2) not in (low, high):
             low, high = (low, middle) if self.at(middle) >= count else (middle, high)
         return high
 
 
 @compiled
-def steps_between(values: Any, low: float, high: float, found: Any) -> int:
-    """The numbers t, above `low` and up to `high`, from which on a pair is within t, and how many they are.
+def steps_between(values: Any, weight: Any, low: float, high: float, found: Any, mass: Any) -> int:
+    """The numbers t, above `low` and up to `high`, from which on a pair is within t, its weight, and how many they are.
 
     No more than `found` holds.
     """
@@ -193,17 +198,24 @@ def steps_between(values: Any, low: float, high: float, found: Any) -> int:
                 t = np.nextafter(t, 2.0)
             while values[g] + np.nextafter(t, 0.0) >= values[h]:
                 t = np.nextafter(t, 0.0)
-            found[n] = t
+            found[n], mass[n] = t, weight[g] * weight[h]
             n += 1
             h += 1
     return n
 
 
+def _weight_within(values: Floats, weight: Floats, below: Floats, t: float, groups: slice) -> float:
+    return float(weight_within(values, weight, below, t, groups.start, groups.stop))
+
+
 @compiled
-def weight_within(values: Any, weight: Any, below: Any, t: float) -> float:
-    """Σ_(g<h) w_g w_h over pairs of groups within t: the far end moves along with the near one."""
-    total, far = 0.0, 0
-    for g in range(len(values)):
+def weight_within(values: Any, weight: Any, below: Any, t: float, first: int, last: int) -> float:
+    """Σ_(g<h) w_g w_h over pairs of groups within t, g from `first` to before `last`.
+
+    The far end moves along with the near one.
+    """
+    total, far = 0.0, first_above(values, first, len(values), values[first] + t)
+    for g in range(first, last):
         while far < len(values) and values[far] <= values[g] + t:
             far += 1
         total += weight[g] * (below[far] - below[g + 1])

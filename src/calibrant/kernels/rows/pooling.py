@@ -104,6 +104,14 @@ def mass_cuts(below: Floats, n_bins: int, allowance: float | None = None) -> Ind
     return np.concatenate([[0], inner, [len(below)]]).astype(np.intp)
 
 
+def pooled_cuts(groups: Pooled, n_bins: int) -> Indices:
+    """`mass_cuts` of pooled rows; cumulative weights of single ones are 1, 2, 3 …, of which no array is made."""
+    if not groups.single:
+        return mass_cuts(groups.below(), n_bins, groups.allowance)
+    inner = np.floor(mass_targets(groups.total, n_bins) + groups.allowance)
+    return np.concatenate([[0], np.minimum(inner, len(groups)), [len(groups)]]).astype(np.intp)
+
+
 def mass_targets(total: float, n_bins: int) -> Floats:
     """i/m of the total, for i = 1 … m−1."""
     targets: Floats = np.arange(1, n_bins) * total / n_bins
@@ -180,25 +188,34 @@ def in_order(probs: Array, outcomes: Array, weights: Array | None) -> tuple[Arra
         p, y = rows_of(sorted_keys(probs, outcomes)[0])
         return p.astype(probs.dtype, copy=False), y, None
     if weights is None and outcomes.dtype == np.uint8:
-        unsigned: Any = np.uint32 if probs.dtype == np.float32 else np.uint64
-        keys = (probs + probs.dtype.type(0)).view(unsigned)  # the addition turns −0 into 0
-        keys <<= unsigned(1)
-        keys |= outcomes
+        keys = _keys(probs, outcomes)
         keys.sort()
         y = np.empty(len(keys), np.uint8)
-        np.bitwise_and(keys, unsigned(1), out=y, casting="unsafe")  # fresh memory, of which this needs least, is slow
-        keys >>= unsigned(1)
+        one = keys.dtype.type(1)
+        np.bitwise_and(keys, one, out=y, casting="unsafe")  # fresh memory, of which this needs least, is slow
+        keys >>= one
         return keys.view(probs.dtype), y, None
     order = event_order(probs, outcomes) if weights is None else np.lexsort((weights, outcomes, probs))
     return probs[order], outcomes[order], None if weights is None else weights[order]
 
 
-def event_order(values: Array, outcomes: Array) -> Indices:
-    """Where rows of an event stand when sorted by value, then outcome; rows that are equal in both, in any order.
+def _keys(probs: Array, outcomes: Array) -> Array:
+    """Probability and hard outcome of each row as one integer; float32 in 32 bits."""
+    unsigned: Any = np.uint32 if probs.dtype == np.float32 else np.uint64
+    keys: Array = (probs + probs.dtype.type(0)).view(unsigned)  # the addition turns −0 into 0
+    keys <<= unsigned(1)
+    keys |= outcomes
+    return keys
 
-    A sort that need not keep ties takes a fifth of the time, so ties are sorted in a second
-    one, by their value's number and outcome.
+
+def event_order(values: Array, outcomes: Array) -> Indices:
+    """The places of the rows of an event when sorted by value, then outcome; equal ones as they came.
+
+    NumPy's fastest sort leaves equal values in any order. Only where there are any are places
+    sorted again, as whole numbers: by the value's rank, the outcome, the place.
     """
+    if (values[1:] > values[:-1]).all():
+        return np.arange(len(values))
     order = np.argsort(values)
     ordered = values[order]
     rises = ordered[1:] != ordered[:-1]
@@ -206,11 +223,14 @@ def event_order(values: Array, outcomes: Array) -> Indices:
         return order
     if outcomes.dtype.kind == "f":
         return np.lexsort((outcomes, values))
-    keys = np.zeros(len(values), np.int64)
-    np.cumsum(rises, out=keys[1:])
-    keys *= 2
-    keys += outcomes[order]
-    return order[np.argsort(keys)]
+    keys = outcomes[order].astype(np.int64)
+    keys[1:] += 2 * np.cumsum(rises)
+    bits = len(keys).bit_length()
+    keys <<= bits
+    keys |= order
+    keys.sort()
+    keys &= (1 << bits) - 1
+    return keys
 
 
 def group_starts(sorted_probs: Array) -> Indices:

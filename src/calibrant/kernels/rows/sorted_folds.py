@@ -81,12 +81,14 @@ def rows_in_folds(
     rng = np.random.default_rng(seed)
 
     def in_turn(counts: Ints | None, n: int) -> Ints:
-        turn, rank = np.arange(n) % n_folds, np.cumsum(np.concatenate([[0], x[1:] != x[:-1]]))
-        if rank[-1] + 1 == n:
+        turn, rises = np.resize(np.arange(n_folds), n), x[1:] != x[:-1]
+        if len(x) == n and rises.all():
             return turn
+        rank = np.cumsum(np.concatenate([[0], rises]))
         fold = np.empty_like(turn)
         fold[np.argsort((rank if counts is None else np.repeat(rank, counts)) + rng.random(n))] = turn
         return fold
 
     row, weight, fold = assigned((x, y), weights, n_folds, rng, in_turn)
-    return x[row].astype(np.float64), y[row].astype(np.float64), np.ones(len(fold)) if weight is None else weight, fold
+    x, y = (each[row].astype(np.float64, copy=False) for each in (x, y))
+    return x, y, np.ones(len(fold)) if weight is None else weight, fold
