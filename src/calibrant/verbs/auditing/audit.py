@@ -136,9 +136,8 @@ def audit(
         labels, view = of_states(labels, view), "auto"
     if isinstance(labels, Predictions) and features is None:
         probs, features = None, probs
-    predictions, chosen = _rows(labels, probs, counts, weights), check_statistic(statistic, STATISTICS)
-    predictions, event = _asked(predictions, view)
-    clustered = _check(predictions, depth, cluster)
+    predictions, event = _asked(_rows(labels, probs, counts, weights), view)
+    chosen, clustered = check_statistic(statistic, STATISTICS), _check(predictions, depth, cluster)
     level, margin = check_level(level), check_positive("margin", margin)
     exact = Exact(n_draws, "count", check_seed(seed))
     kept, counts = _counted(predictions)
