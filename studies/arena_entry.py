@@ -23,6 +23,9 @@ SEVERAL = (
 class Calibrant:
     """A map of calibrant; by default what `recalibrate` gives.
 
+    Of two classes it reads the probability of the second alone, so that one of the first that
+    is below the rounding of the second is read, and given, as 0.
+
     Parameters
     ----------
     method

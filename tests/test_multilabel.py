@@ -9,6 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError, Predictions
+from calibrant.problems import MapError
 
 RNG = np.random.default_rng(3)
 P = RNG.random((300, 3))
@@ -52,6 +53,37 @@ def test_a_view_names_one_label():
     assert cal.is_calibrated(tags(), view=1, n_draws=99).p_value == cal.is_calibrated(alone, n_draws=99).p_value
     assert np.array_equal(tags().label("sky").probs, P[:, 1])
     assert np.array_equal(tags().label(1).labels, Y[:, 1])
+
+
+@pytest.mark.parametrize("more", [{}, {"weights": W + 0.5}], ids=["plain", "weights"])
+def test_an_audit_of_a_label_is_that_of_its_rows(more):
+    features, label = {"where": np.arange(300) % 3}, Predictions(Y[:, 1], P[:, 1], **more)
+    found = cal.audit(tags(**more), features, view="class sky", n_draws=99)
+    alone = cal.audit(label, features, n_draws=99)
+    assert found.view == "class sky"
+    assert [each.name for each in found.segments] == [each.name for each in alone.segments]
+    assert [each.p_value for each in found.segments] == [each.p_value for each in alone.segments]
+    by_group = cal.audit(tags(**more, groups=np.arange(300) % 3), view="class sky", n_draws=99)
+    assert len(by_group.segments) == 4
+
+
+def test_advice_for_one_label_holds():
+    rows, segments = tags(), {"odd": np.arange(300) % 2 == 1}
+    for call in (cal.audit, cal.trust):
+        with pytest.raises(InputError, match=r"Pass predictions\.label\('sea'\), or view='class sea' where there"):
+            call(rows, segments) if call is cal.audit else call(rows)
+    for call in (lambda t: cal.recalibrate(t, "platt", segments=segments), cal.collect, lambda t: cal.compare(t, t)):
+        with pytest.raises(InputError, match=r"predictions\.label\(NAME\)"):
+            call(rows)
+        call(rows.label("sea"))
+
+
+def test_a_map_per_label_is_no_curve():
+    fitted = cal.Platt().fit(tags())
+    with pytest.raises(InputError, match=r"each label has one of its own\. Draw one of its `maps`"):
+        fitted.plot()
+    with pytest.raises(MapError, match="each label has a curve of its own"):
+        fitted.curve()
 
 
 def test_rows_groups_and_weights_travel_along():
@@ -125,6 +157,8 @@ NEEDS_ONE_CLASS = {
     "auto": cal.smooth_error,
     "test": cal.is_calibrated,
     "trust": cal.trust,
+    "segments": lambda t: cal.recalibrate(t, "platt", segments=np.arange(300) % 2),
+    "audit": lambda t: cal.audit(t, {"where": np.arange(300) % 3}),
     "where": cal.where,
     "KS": lambda t: cal.ks_error(t, view="classwise"),
     "logits": lambda t: t.with_logits(P),

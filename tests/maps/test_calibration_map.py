@@ -206,3 +206,22 @@ def test_a_plain_column_is_read_as_any_other_and_left_alone(dtype):
     assert found.dtype == np.dtype(dtype).newbyteorder("=")
     assert probs.flags.writeable
     assert found.flags.writeable
+
+
+SEVERAL = (
+    "bent", "dirichlet", "ensemble_temperature", "identity", "matrix", "prior_shift",
+    "structured_matrix", "structured_vector", "temperature", "vector",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("method", SEVERAL)
+def test_injective_maps_of_several_classes_keep_rows_apart(rng, method):
+    z = 2 * rng.normal(size=(400, 3))
+    probs = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    labels = (rng.random((400, 1)) > probs.cumsum(axis=1)).sum(axis=1).clip(0, 2)
+    fitted = cal.recalibrate(labels, probs**1.5 / (probs**1.5).sum(axis=1, keepdims=True), method)
+    assert fitted.injective
+    near = probs * np.exp(1e-6 * rng.normal(size=probs.shape))
+    for other in (near / near.sum(axis=1, keepdims=True), probs[:, [1, 2, 0]], probs[rng.permutation(400)]):
+        differ = (probs != other).any(axis=1)
+        assert (fitted.apply(probs) != fitted.apply(other))[differ].any(axis=1).all()

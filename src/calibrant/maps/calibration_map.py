@@ -177,6 +177,11 @@ class CalibrationMap(RowByRow, SavedMap):
     per_label: ClassVar[bool] = False
     """for multi-label predictions, whose rows need not sum to 1"""
 
+    @property
+    def made_for(self) -> Floats | None:
+        """The prevalences of the classes at which the map is calibrated: of the fit, or where it was shifted to."""
+        return self.fit.prevalence
+
     def new_logits(self, logits: Array) -> Array | None:  # noqa: ARG002
         """Recalibrated logits, for maps that have them: they round less than probabilities."""
         return None
@@ -240,7 +245,8 @@ class CalibrationMap(RowByRow, SavedMap):
         """
         inputs.check_count(n_points, "n_points", 2)
         if not self.single:
-            reason = "each probability depends on the others of its row"
+            row = "each probability depends on the others of its row"
+            reason = "each label has a curve of its own, that of its map in `maps`" if self.per_label else row
             raise MapError(f"a map of {len(self.classes)} classes is no curve: {reason}")
         x = np.linspace(0, 1, n_points)
         return Line(x, self.from_probs(x))
@@ -258,10 +264,13 @@ class CalibrationMap(RowByRow, SavedMap):
         unlabelled
             Instead of `new`: probabilities that the model gave to unlabelled rows there,
             from which the prevalences are estimated (maximum likelihood, the limit of EM).
-            `intervals` of the map are their intervals, which take this map's answers to be
-            calibrated at the old prevalences. `Predictions` are read without their labels.
+            `Predictions` are read without their labels; rows of one of their groups may
+            depend on each other. `intervals` of the map hold the prevalences also where
+            this map and `old` have the error that so many rows of the fit leave, if these
+            were independent; steps of few rows, as of `isotonic`, err by more. A caution
+            says where no map was fitted, so that the predictions must be calibrated.
         old
-            The prevalences for which this map is calibrated. None: those of its fit.
+            The prevalences at which this map is calibrated. None: `made_for`.
         level
             Confidence of the intervals.
 
@@ -275,13 +284,7 @@ class CalibrationMap(RowByRow, SavedMap):
         """
         from calibrant.maps.prior_shift import shifted  # which is made of maps
 
-        inputs.check_level(level)
-        rows, weights = unlabelled, None
-        if isinstance(unlabelled, Predictions):
-            rows, weights = self.apply(unlabelled).probs, unlabelled.weights
-        elif unlabelled is not None:
-            rows = self.apply(unlabelled)
-        return shifted(self, new, rows, old, level, weights)
+        return shifted(self, new, unlabelled, old, inputs.check_level(level))
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the map of a single event, or of the top class, and return the Axes.

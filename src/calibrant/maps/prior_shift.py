@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from calibrant.arrays import to_numpy
-from calibrant.kernels.fit.newton import fit_mixture
 from calibrant.kernels.fit.softmax_regression import Data, Linear, fit
 from calibrant.kernels.logits import inside, log_odds, probabilities, two_columns
 from calibrant.maps.binary import LAST
 from calibrant.maps.calibration_map import ARRAY, CalibrationMap, Fit, Recipe, map_recipe, map_record
 from calibrant.maps.identity import IdentityMap
 from calibrant.maps.log_space import normalised_columns, prevalence_of, prior_share, reading_of_zero
+from calibrant.maps.unlabelled import Source, estimated
 from calibrant.predictions import Predictions
 from calibrant.problems import InputError
 from calibrant.results import Interval
@@ -42,7 +42,8 @@ class PriorShift(Recipe["PriorShiftMap"]):
         `new`, those of the rows of the fit; alone, those for which the labels fit best.
     kept
         Share of the rows of each class that training kept, instead of prevalences; for an
-        event the share of its non-events.
+        event the share of its non-events, or both shares (non-events, events). The rows of
+        the fit are taken to be as the map will meet them, none left out.
     prior
         Number of rows with outcomes as predicted that are counted beside the labels, where
         these are fitted: a class that never occurred keeps a chance.
@@ -80,7 +81,8 @@ class PriorShift(Recipe["PriorShiftMap"]):
         now = _normalised((1 - share) * prevalence_of(predictions) + share * _mean_prediction(predictions))
         cautions: tuple[str, ...] = ()
         if self.kept is not None:
-            kept = np.array([self.kept, 1.0]) if single else _numbers(self.kept, "kept")
+            kept = _numbers(self.kept, "kept")
+            kept = np.append(kept, 1.0) if single and len(kept) == 1 else kept
             new, old = now, _normalised(now * _one_each(kept, "kept", k))
         elif self.new is not None:
             new = prevalences(self.new, "new", k, single)
@@ -88,8 +90,9 @@ class PriorShift(Recipe["PriorShiftMap"]):
         else:
             zero, cautions = reading_of_zero(predictions, always=True)
             new, old = now, _normalised(now * np.exp(-_offsets(predictions, share, zero)))
-        base = IdentityMap(predictions.classes, single, Fit(predictions.n))
-        return PriorShiftMap(predictions.classes, single, Fit(predictions.n, cautions=cautions), base, old, new)
+        fit = Fit(predictions.n, cautions=cautions, prevalence=prevalence_of(predictions))
+        base = IdentityMap(predictions.classes, single, fit)
+        return PriorShiftMap(predictions.classes, single, fit, base, old, new)
 
 
 def _offsets(predictions: Predictions, share: float, zero: float) -> Floats:
@@ -126,10 +129,15 @@ def _numbers(value: Any, name: str) -> Floats:
         or not found.size
         or not ((found > 0) & np.isfinite(found)).all()
     ):
-        raise InputError(name, "must be above 0: a number for an event, or one per class", f"it is {value!r}")
+        raise InputError(name, "must be above 0: a number for an event, or one per class", f"it is {_shown(value)}")
     if found.max() > 1:
-        raise InputError(name, "must be at most 1", f"it is {value!r}")
+        raise InputError(name, "must be at most 1", f"it is {_shown(value)}")
     return found.astype(np.float64)
+
+
+def _shown(value: Any) -> str:
+    """As plain Python shows it, whichever library the numbers are of."""
+    return repr(value.tolist() if hasattr(value, "tolist") else value)
 
 
 def _one_each(values: Floats, name: str, k: int) -> Floats:
@@ -145,7 +153,7 @@ def prevalences(value: Any, name: str, k: int, single: bool) -> Floats:
         found = np.array([1 - found[0], found[0]])
     if (found <= 0).any() or abs(_one_each(found, name, k).sum() - 1) > 1e-6:
         what = "lie between 0 and 1" if single else "sum to 1, as the prevalences of all classes"
-        raise InputError(name, f"must {what}", f"it is {value!r}")
+        raise InputError(name, f"must {what}", f"it is {_shown(value)}")
     return _normalised(found)
 
 
@@ -177,6 +185,11 @@ class PriorShiftMap(CalibrationMap):
         return self.base.keeps_accuracy and bool((self.shifts == self.shifts[0]).all())
 
     @property
+    def made_for(self) -> Floats:
+        """The new prevalences."""
+        return self.new
+
+    @property
     def shifts(self) -> Floats:
         """ln(new/old) of each class."""
         return np.log(self.new / self.old)
@@ -204,71 +217,44 @@ class PriorShiftMap(CalibrationMap):
         return np.clip(self._shifted(logits, are_logits=True), -most, most).astype(logits.dtype)
 
 
-def shifted(
-    base: CalibrationMap, new: Any, unlabelled: Any, old: Any, level: float, weights: Array | None = None
-) -> PriorShiftMap:
-    """A map followed by a shift to given prevalences, or to those of unlabelled rows, recalibrated by the map."""
+def shifted(base: CalibrationMap, new: Any, unlabelled: Any, old: Any, level: float) -> PriorShiftMap:
+    """A map followed by a shift to given prevalences, or to those of unlabelled rows, recalibrated by the map.
+
+    A map that is shifted already is shifted anew from where it was made.
+    """
     k, single = len(base.classes), base.single
     if (new is None) == (unlabelled is None):
         raise InputError("new", "or unlabelled must be given, one of the two")
-    known = base.fit.prevalence if old is None else old
-    if known is None:
-        raise InputError("old", "must be given", "the map does not know the prevalences of its rows")
-    before = prevalences(known[1] if single and old is None else known, "old", k, single)
+    root, before = _at_old(base, old)
     if new is not None:
-        return PriorShiftMap(base.classes, single, base.fit, base, before, prevalences(new, "new", k, single))
-    p = two_columns(unlabelled) if single else unlabelled
-    found, intervals = estimated(p.astype(np.float64), before, weights, level)
-    return PriorShiftMap(base.classes, single, base.fit, base, before, found, intervals)
+        return PriorShiftMap(base.classes, single, root.fit, root, before, prevalences(new, "new", k, single))
+    weights = groups = None
+    if isinstance(unlabelled, Predictions):
+        p, weights, groups = root.apply(unlabelled).probs, unlabelled.weights, unlabelled.groups
+    else:
+        p = root.apply(unlabelled)
+    p = (two_columns(p) if single else p).astype(np.float64)
+    found = estimated(p, before, weights, level, groups, Source(root.fit.n, _is_fitted(root), old is None))
+    fit = replace(root.fit, cautions=(*root.fit.cautions, *found.cautions))
+    return PriorShiftMap(base.classes, single, fit, root, before, found.prevalences, found.intervals)
 
 
-MOST_PROFILES = 10
-"""Classes up to which intervals are likelihood-ratio intervals; with more, those of the curvature."""
+def _at_old(base: CalibrationMap, old: Any) -> tuple[CalibrationMap, Floats]:
+    """The map that is shifted, and the prevalences at which it is calibrated: as given, or as it knows them."""
+    k, single = len(base.classes), base.single
+    if old is not None:
+        return base, prevalences(old, "old", k, single)
+    if isinstance(base, PriorShiftMap):
+        return base.base, base.old
+    known, advice = base.made_for, "Pass the prevalence, or one per class, at which the map is calibrated"
+    if known is None:
+        raise InputError("old", "must be given", "the map does not know the prevalences of its rows", advice)
+    if not known.all():
+        without = base.classes[int(np.argmin(known))]
+        raise InputError("old", "must be given", f"no row of the fit was of class {without!r}", advice)
+    return base, _normalised(known)
 
 
-def estimated(probs: Floats, old: Floats, weights: Array | None, level: float) -> tuple[Floats, tuple[Interval, ...]]:
-    """The prevalences of the largest likelihood, which EM tends to (Saerens et al. 2002), with their intervals.
-
-    One row at the old prevalences is counted too, so that none is 0.
-    """
-    w = np.ones(len(probs)) if weights is None else weights.astype(np.float64)
-    ratio, n = np.maximum(probs / old, 1e-300), float(w.sum())
-    best = fit_mixture(ratio, w)
-    crit = NormalDist().inv_cdf((1 + level) / 2)
-    ends = _by_profile if len(old) <= MOST_PROFILES else _by_curvature
-    intervals = tuple(
-        Interval(low, high, level, "likelihood ratio" if ends is _by_profile else "curvature")
-        for low, high in ends(ratio, w, best.coefficients, best.loss, crit)
-    )
-    return (n * best.coefficients + old) / (n + 1), intervals
-
-
-def _by_profile(ratio: Floats, w: Floats, u: Floats, least: float, crit: float) -> list[tuple[float, float]]:
-    """Where twice the log-likelihood falls by crit², the other prevalences fitted anew."""
-    from scipy.optimize import brentq
-
-    found, n = [], float(w.sum())
-    for k in range(len(u)):
-        rest = np.delete(ratio, k, axis=1)
-
-        def excess(share: float, own: Floats = ratio[:, k : k + 1], rest: Floats = rest) -> float:
-            chances = share * own + (1 - share) * rest
-            loss = fit_mixture(chances, w).loss if rest.shape[1] > 1 else -float(np.dot(w, np.log(chances[:, 0]))) / n
-            return 2 * n * (loss - least) - crit**2
-
-        at = float(u[k])
-        low = 0.0 if excess(0.0) <= 0 else float(brentq(excess, 0.0, at, xtol=1e-6, rtol=1e-3))
-        high = 1.0 if excess(1.0) <= 0 else float(brentq(excess, at, 1.0, xtol=1e-6, rtol=1e-3))
-        found.append((low, high))
-    return found
-
-
-def _by_curvature(ratio: Floats, w: Floats, u: Floats, _: float, crit: float) -> list[tuple[float, float]]:
-    """Standard errors from the curvature of the log-likelihood among prevalences that add up to 1."""
-    part = ratio / (ratio @ u)[:, None]
-    tangent = np.linalg.svd(np.ones((1, len(u))))[2][1:]
-    information = tangent @ ((part.T * w) @ part) @ tangent.T
-    spread = np.sqrt(np.maximum(np.diag(tangent.T @ np.linalg.pinv(information) @ tangent), 0.0))
-    return [
-        (max(0.0, at - crit * s), min(1.0, at + crit * s)) for at, s in zip(u.tolist(), spread.tolist(), strict=True)
-    ]
+def _is_fitted(base: CalibrationMap) -> bool:
+    """Were numbers of the map fitted, other than prevalences?"""
+    return _is_fitted(base.base) if isinstance(base, PriorShiftMap) else base.n_parameters > 0

@@ -146,8 +146,11 @@ def _function_of(what: Curved) -> Callable[[Floats], Floats]:
         return lambda p: what.rates(p, 1 - p)
     event = what.top if isinstance(what, TopLabelMap) else what
     if not event.single:
-        reason = "each probability depends on the others of its row"
-        advice = "Draw a map of the top class, TopLabel(…), or one of `maps` of a one-vs-rest map"
+        if event.per_label:
+            reason, advice = "each label has one of its own", "Draw one of its `maps`, or all in one diagram"
+        else:
+            reason = "each probability depends on the others of its row"
+            advice = "Draw a map of the top class, TopLabel(…), or one of `maps` of a one-vs-rest map"
         raise InputError("what", "must be a curve", f"a map of {len(event.classes)} classes is none: {reason}", advice)
     return event.from_probs
 

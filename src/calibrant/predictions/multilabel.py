@@ -18,7 +18,7 @@ from calibrant.problems import InputError
 from calibrant.types import Array
 
 WHY = "these are multi-label predictions, where several labels of a row may be true"
-ONE_OF = "view='class NAME' asks about one label"
+ONE_OF = "predictions.label(NAME) are those of one label, which view='class NAME' asks about where there is a view"
 INSTEAD = f"Use class-wise errors, such as static_error or classwise_error; {ONE_OF}; `observed` holds all labels"
 
 
@@ -90,8 +90,9 @@ class MultilabelPredictions(Predictions):
             `class k` with k the name or index of a label.
         """
         if self.view(view) == "classwise":
-            first = f"view='class {self.classes[0]}'"
-            raise InputError("view", "must name one label for this", WHY, f"Pass one label, such as {first}")
+            first = self.classes[0]
+            advice = f"Pass predictions.label({first!r}), or view='class {first}' where there is a view"
+            raise InputError("view", "must name one label for this", WHY, advice)
         return super().event(view)
 
     def label(self, name: Any) -> Predictions:

@@ -14,7 +14,7 @@ from calibrant.kernels.compiled import COMPILE_FROM
 from calibrant.kernels.rows.cells import MOST_ROWS, N_CELLS, CellTable
 from calibrant.methods import methods
 from calibrant.options import checked
-from calibrant.predictions import Event, Predictions, StatePredictions, admit
+from calibrant.predictions import Event, MultilabelPredictions, Predictions, StatePredictions, admit
 from calibrant.problems import InputError
 from calibrant.score.possible import score_sums
 from calibrant.state.pooled import Pooled
@@ -165,6 +165,9 @@ def _check(predictions: Predictions) -> None:
     """Refuse what a state would lose."""
     if isinstance(predictions, StatePredictions):
         raise InputError("labels", "must be rows", "it is a state already", "Use state.merge(other)")
+    if isinstance(predictions, MultilabelPredictions):
+        advice = "Pass predictions.label(NAME) of each label"
+        raise InputError("labels", "must be one class per row for a state", "these are multi-label predictions", advice)
     if predictions.soft:
         raise InputError(
             "labels", "must be classes for a state", "they are shares (soft labels), whose spread a state does not keep"

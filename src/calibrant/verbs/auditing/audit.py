@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.arrays import common_index
 from calibrant.inputs import check_choice, check_count, check_level, check_positive, check_seed, check_statistic
 from calibrant.options import checked
-from calibrant.predictions import Predictions, admit, cluster_kind, of_states
+from calibrant.predictions import Event, MultilabelPredictions, Predictions, admit, cluster_kind, of_states
 from calibrant.problems import InputError
 from calibrant.resampling.exact import Exact
 from calibrant.resampling.null import FEW_CLUSTERS, IMPOSSIBLE
@@ -136,10 +136,10 @@ def audit(
         labels, view = of_states(labels, view), "auto"
     if isinstance(labels, Predictions) and features is None:
         probs, features = None, probs
-    predictions, chosen = _rows(labels, probs, counts, weights), check_statistic(statistic, STATISTICS)
-    clustered = _check(predictions, depth, cluster)
+    predictions, event = _asked(_rows(labels, probs, counts, weights), view)
+    chosen, clustered = check_statistic(statistic, STATISTICS), _check(predictions, depth, cluster)
     level, margin = check_level(level), check_positive("margin", margin)
-    exact, event = Exact(n_draws, "count", check_seed(seed)), predictions.event(view)
+    exact = Exact(n_draws, "count", check_seed(seed))
     kept, counts = _counted(predictions)
     limits = (depth, n_bins, min_size, max_segments)
     cut = _cut(predictions, (features, groups, segments), kept, counts, clustered, limits)
@@ -177,6 +177,14 @@ def _rows(labels: Any, probs: Any, counts: Any, weights: Any) -> Predictions:
     if isinstance(labels, State):
         raise InputError("labels", "must be rows", "it is a state, which has no features", "Pass (labels, probs)")
     return admit(labels, probs, counts=counts, weights=weights)
+
+
+def _asked(predictions: Predictions, view: Any) -> tuple[Predictions, Event]:
+    """The rows and the event that is audited; of multi-label predictions the rows are those of its label."""
+    event = predictions.event(view)
+    if isinstance(predictions, MultilabelPredictions):
+        predictions = predictions.label(event.name.removeprefix("class "))
+    return predictions, event
 
 
 def _check(predictions: Predictions, depth: Any, cluster: Any) -> bool:
