@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, ttest_1samp
 
-from calibrant.interval import cluster_mean, holm, mean_with_interval, moments_of, normal_quantile, two_sided, wilson
+from calibrant.interval import (
+    cluster_mean,
+    design_effect,
+    holm,
+    mean_with_interval,
+    moments_of,
+    normal_quantile,
+    two_sided,
+    wilson,
+)
 from calibrant.interval.mean import CACHED_ROWS
 from tolerances import ROUNDING
 
@@ -113,3 +122,29 @@ def test_holm_step_by_step(p_values):
         reached = max(reached, p_values[k] * (len(p_values) - passed))
         expected[k] = min(reached, 1.0)
     assert holm(p_values) == pytest.approx(expected, abs=ROUNDING)
+
+
+def test_the_design_effect_is_the_ratio_of_the_two_variances(rng):
+    values, names = (
+        rng.normal(size=(60, 2)) + np.repeat(rng.normal(size=(12, 2)), 5, axis=0),
+        np.repeat(np.arange(12), 5),
+    )
+    order = rng.permutation(60)
+    centred = values - values.mean(axis=0)
+    expected = sum((centred[names == each].sum(axis=0) ** 2).sum() for each in range(12)) / (centred**2).sum()
+    assert 1 < expected < 5
+    assert design_effect(values[order], None, None, names[order]) == pytest.approx(expected)
+    one = values[:, 0]
+    by_clusters, by_rows = cluster_mean(one, None, names).squares, ((one - one.mean()) ** 2).sum() / 60**2
+    assert design_effect(one, None, None, names) == pytest.approx(by_clusters / by_rows)
+
+
+def test_the_design_effect_is_at_least_one_and_the_size_of_equal_rows(rng):
+    values, names = rng.normal(size=30), np.arange(30)
+    assert design_effect(values, None, None, names) == 1
+    assert design_effect(np.repeat(values, 4), None, None, np.repeat(names, 4)) == pytest.approx(4)
+    assert design_effect(values, np.full(30, 4.0), None, names) == pytest.approx(4)  # each row four times
+    assert design_effect(values, np.full(30, 4.0), np.full(30, 16.0), names) == 1  # weights that only matter relatively
+    assert design_effect(np.ones(30), None, None, names // 3) == 3  # nothing varies: the cautious answer
+    pairs = np.stack([values, -values], axis=1).ravel()
+    assert design_effect(pairs, None, None, np.repeat(names, 2)) == 1  # errors that cancel are not read as more rows

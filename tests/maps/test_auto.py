@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import calibrant as cal
 from calibrant import Auto, Predictions
 from calibrant.maps.auto import FEWEST, LIFT, candidates_for
-from calibrant.maps.judged import DOUBT, DOUBTED_UP_TO, SEVERAL_OTHERS, TRUST, Judged
+from calibrant.maps.judged import DOUBT, DOUBTED_UP_TO, SEVERAL_OTHERS, TRUST, Judged, effect_of_groups
 
 
 def softmax(z):
@@ -74,8 +74,8 @@ def test_weights_follow_the_held_out_loss_and_the_worst_credible_change(rng, mon
     worst = change[order][np.searchsorted(np.cumsum(chance[order]), 0.05)]
     beyond = change > worst
     guard = worst + 2 * (chance[beyond] * (change[beyond] - worst)).sum()
-    price = DOUBT * np.log(SEVERAL_OTHERS) * DOUBTED_UP_TO / (DOUBTED_UP_TO + 120)
-    odds = np.exp(-TRUST["one event"] * (loss["platt"] + guard - loss["identity"]) - price)
+    price = DOUBT["one event"] * np.log(SEVERAL_OTHERS) * DOUBTED_UP_TO / (DOUBTED_UP_TO + 120)
+    odds = np.exp(-TRUST * (loss["platt"] + guard - loss["identity"]) - price)
     assert fitted.weights[1] / fitted.weights[0] == pytest.approx(odds, rel=0.05)  # limits lie on a grid
 
 
@@ -95,7 +95,7 @@ def test_the_fewer_the_rows_the_more_the_identity_weighs(rng, monkeypatch):
             return self.name
 
     weights = Auto(candidates=("identity", *(Same(f"same {i}") for i in range(7)))).fit(said).weights
-    expected = 7 ** (DOUBT * DOUBTED_UP_TO / (DOUBTED_UP_TO + 80))
+    expected = 7 ** (DOUBT["one event"] * DOUBTED_UP_TO / (DOUBTED_UP_TO + 80))
     assert weights[0] / weights[1] == pytest.approx(expected)
 
 
@@ -496,3 +496,98 @@ def test_weights_that_are_no_numbers_of_rows_are_held_out_too(rng):
     y, w = rng.random(80) < p, rng.random(80) + 0.5
     names = [each.name for each in cal.recalibrate(y, p, weights=w).fit.choice.candidates]
     assert {"gaussian_process", "beta", "venn_abers"} <= set(names)
+
+
+def mixed_up(rng, n, k):
+    """Predictions of the class before the one that is right."""
+    z = 4 * rng.normal(size=(n, k))
+    probs = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    right = (rng.random(n)[:, None] > probs.cumsum(axis=1)).sum(axis=1).clip(0, k - 1)
+    return Predictions((right + 1) % k, probs, classes=tuple(range(k)))
+
+
+@pytest.mark.parametrize("prefer", ["average", "simple"])
+@pytest.mark.parametrize("k", [2, 5])
+def test_classes_that_are_mixed_up_are_put_right(rng, k, prefer):
+    """No temperature helps, and so no map that begins at one."""
+    valid, test = mixed_up(rng, 400, k), mixed_up(rng, 2000, k)
+    fitted = cal.recalibrate(valid, Auto(prefer=prefer))
+    loss = {
+        name: cal.log_score(test.with_probs(p)).value
+        for name, p in (("before", test.probs), ("after", fitted.apply(test.probs)))
+    }
+    best = -(test.probs * np.log(test.probs)).sum(axis=1).mean()  # of predictions that are right but for their order
+    assert loss["before"] > 3 * best
+    assert loss["after"] < 1.2 * best
+    assert "structured_matrix is no candidate" in fitted.fit.choice.note
+
+
+def test_predictions_that_say_nothing_become_a_uniform_guess(rng):
+    probs = rng.dirichlet(np.full(10, 0.1), 3000)
+    labels = rng.integers(0, 10, 3000)
+    fitted = cal.recalibrate(Predictions(labels[:1000], probs[:1000]))
+    assert cal.log_score(labels[1000:], fitted.apply(probs[1000:])).value < np.log(10) + 0.02
+
+
+def test_a_map_alone_says_so(rng):
+    said = tempered(rng, 100)
+    for name in ("identity", "platt"):
+        assert Auto(candidates=(name,)).fit(said).fit.choice.reason == f"{name}: no other map could be judged."
+
+
+def in_groups(rng, n, size, k):
+    """Calibrated rows, the same for all of a group."""
+    group = np.repeat(np.arange(n), size)
+    if k == 2:
+        p = rng.beta(9.7, 0.3, n)
+        return Predictions((rng.random(n) < p)[group], p[group], groups=group), p
+    p = rng.dirichlet(np.full(k, 0.1), n)
+    labels = (rng.random(n)[:, None] > p.cumsum(axis=1)).sum(axis=1).clip(0, k - 1)
+    return Predictions(labels[group], p[group], classes=tuple(range(k)), groups=group), p
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "n", "size"), [(2, 24, 5), (2, 100, 5), (3, 24, 5), (3, 60, 2)])
+def test_rows_of_a_group_do_not_count_as_independent_ones(k, n, size):
+    """What groups of equal rows show, fewer rows show: as evidence they harmed calibrated models by up to 0.75 nats."""
+    found = []
+    for seed in range(150):
+        rng = np.random.default_rng([seed, k, n])
+        said, _ = in_groups(rng, n, size, k)
+        fresh = in_groups(rng, 2000, 1, k)[1]
+        new = cal.recalibrate(said).apply(fresh)
+        truth, after = (np.stack([1 - each, each], axis=1) if k == 2 else each for each in (fresh, new))
+        tiny = np.finfo(float).tiny
+        excess = truth * (np.log(np.maximum(truth, tiny)) - np.log(np.maximum(after, tiny)))
+        found.append(excess.sum(axis=1).mean())
+    assert np.mean(found) < 0.003
+    assert np.max(found) < 0.05
+
+
+def test_a_group_of_equal_rows_tells_as_much_as_one(rng):
+    one, _ = in_groups(rng, 60, 1, 3)
+    groups = np.arange(60)
+    alone = Predictions(one.labels, one.probs, classes=(0, 1, 2), groups=groups)
+    many = Predictions(
+        np.repeat(one.labels, 7), np.repeat(one.probs, 7, axis=0), classes=(0, 1, 2), groups=np.repeat(groups, 7)
+    )
+    assert effect_of_groups(one) == 1
+    assert effect_of_groups(alone) == pytest.approx(1)
+    assert effect_of_groups(many) == pytest.approx(7)
+    assert candidates_for(many) == candidates_for(alone)
+    assert len(candidates_for(Predictions(many.labels, many.probs, classes=(0, 1, 2)))) > 3
+    said, logs = [], []
+    for rows in (alone, many):
+        before = np.log(np.clip(rows.probs, 1e-6, 1))
+        held = {"identity": before, "ensemble_temperature": np.log(0.9 * np.exp(before) + 0.1 / 3)}
+        judged = Judged(rows, before, held, cal.score.LogScore())
+        judged.guards = dict.fromkeys(held, 0.0)  # rows of a group have no limits of their own
+        said.append(judged.weights()["identity"])
+        logs.append(judged.measured(held["ensemble_temperature"])[1].interval(0.95)[0])
+    assert said[0] == pytest.approx(said[1])
+    assert logs[0].low == pytest.approx(logs[1].low)
+
+
+def test_few_rows_of_several_classes_are_left_to_the_ensemble(rng):
+    few = Predictions(np.arange(40) % 4, rng.dirichlet(np.ones(4), 40))
+    assert candidates_for(few) == ("identity", "ensemble_temperature")

@@ -144,3 +144,19 @@ def test_no_class_is_tied_anew(rng, temperature, dtype):
             assert np.array_equal(mended[:, :, None] > mended[:, None], above)
             assert np.array_equal(mended[:, :, None] == mended[:, None], below)
             np.testing.assert_allclose(mended.sum(axis=1, dtype=float), 1, atol=6 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("k", [2, 6])
+def test_an_ensemble_that_no_temperature_helps_mixes_the_predictions_with_a_guess(rng, k):
+    """Outcomes that have nothing to do with the predictions: a guess is best, and no part ends at a bound."""
+    probs = softmax(4 * rng.normal(size=(400, k)))
+    labels = np.argsort(probs, axis=1)[:, 0]  # the least likely class, always
+    given = cal.Predictions(labels, probs[:, 1] if k == 2 else probs, classes=tuple(range(k)))
+    assert "bound" in Temperature().fit(given).fit.cautions[0]
+    fitted = EnsembleTemperature().fit(given)
+    assert fitted.base.temperature == 1
+    np.testing.assert_allclose(fitted.weights, [0, 0, 1], atol=1e-6)
+    np.testing.assert_allclose(fitted.apply(given).probs, 1 / k, atol=1e-6)
+    assert "less than a uniform guess" in fitted.fit.cautions[0]
+    assert "bound" not in fitted.fit.cautions[0]
+    assert EnsembleMap.from_json(fitted.to_json()) == fitted

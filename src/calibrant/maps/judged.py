@@ -15,14 +15,14 @@ from calibrant.score.possible import ScoredRows, few, scored_rows
 from calibrant.score.score import Score, check_score
 from calibrant.types import Array, Bools, Floats
 
-TRUST = {"one event": 0.25, "several classes": 0.5}
+TRUST = 0.25
 """τ: how much a held-out nat counts in the weights of an average; below 1, as the folds share most of their rows, and
 as a mean of several maps errs less than one of them. It, the prices and the rule of no repair
 (`Judged.doubted`) were chosen on other data sets than those that studies/arena.py reports."""
 
-DOUBT, DOUBTED_UP_TO = 2.0, 80.0
+DOUBT, DOUBTED_UP_TO = {"one event": 2.0, "several classes": 2.5}, 80.0
 """With no rows, the prior of the identity would weigh as much as this power of the number of the other maps; with so
-many rows as its square root; with many as one of them."""
+many rows as its square root; with many as one of them. Maps of several classes have more parameters to go wrong."""
 
 PIECES, PIECES_FROM = 8.0, 200.0
 """A priori piecewise-linear maps of n rows weigh 1 + n/200 times as much as another map, at most so much: with many rows
@@ -87,12 +87,12 @@ class Judged:
 
     def weights(self, used: Bools | slice = slice(None)) -> dict[str, float]:
         """Shares ∝ prior · exp(−τ·(summed loss and the guard) − price) of the candidates, by some of the rows."""
-        mass, trust = np.zeros(len(self.plain)), TRUST["one event" if self.rows.is_binary else "several classes"]
+        mass, doubt = np.zeros(len(self.plain)), DOUBT["one event" if self.rows.is_binary else "several classes"]
         mass[used] = self._mass()[used]
         loss = {name: float(mass @ each.values) + self.guards[name] for name, each in self.scored.items()}
-        score = {name: -trust * value for name, value in loss.items()}
+        score = {name: -TRUST * value for name, value in loss.items()}
         price = (
-            DOUBT * np.log(max(len(score) - 1, SEVERAL_OTHERS)) * DOUBTED_UP_TO / (DOUBTED_UP_TO + float(mass.sum()))
+            doubt * np.log(max(len(score) - 1, SEVERAL_OTHERS)) * DOUBTED_UP_TO / (DOUBTED_UP_TO + float(mass.sum()))
         )
         extra = np.log(min(PIECES, 1 + float(mass.sum()) / PIECES_FROM))
         score = {
