@@ -104,8 +104,9 @@ class Auto(Recipe[CalibrationMap]):
     that is still credible, so that rows without an error do not speak for a map that is too
     sure. If the gain of the average over the predictions as they are, each fold by what the
     other folds decide, would not outlast one more such row, they are left exactly as they
-    are (unless they hold a probability of 0). `fit.choice` of the returned map holds the
-    candidates' scores and weights and the reason.
+    are (unless they hold a probability of 0). Groups of rows stay in one fold and count as
+    the independent rows that tell as much, by the errors of the predictions. `fit.choice` of
+    the returned map holds the candidates' scores and weights and the reason.
 
     Parameters
     ----------
@@ -117,7 +118,8 @@ class Auto(Recipe[CalibrationMap]):
         on, three of them are judged, two from 100 000, one from a million or 10 000 rows.
     candidates
         Names or recipes of maps. By default they follow from the number of rows and classes;
-        an average leaves out some whose place others take.
+        an average leaves out some whose place others take, and where several classes have a
+        temperature that ends at its bound, Dirichlet calibration is tried too.
     prefer
         `"average"`: the weighted mean of all candidates. `"simple"`: one of them, the one
         with the fewest parameters among those as good as the best.
