@@ -199,10 +199,11 @@ In short: [which map should I use?](which_map.md)
 
 - **Not sure:** `recalibrate(valid)`, which is `"auto"`. It tries what suits the data, `identity` included, on held-out rows, and averages
   the maps by how well they do there, or leaves the predictions exactly as they are where these rows show no gain; `Auto(prefer="simple")`
-  keeps one. `map.fit.choice` shows the candidates, their weights and the reason.
+  keeps one. `map.fit.choice` shows the candidates, their weights and the reason. `Auto(level=0.95)` changes the predictions only if the
+  interval of the held-out gain says so: it harms fewer good models and forgoes small gains.
 - **A neural network, any number of classes:** `temperature`. One number; accuracy and ranking stay.
 - **Some hundred rows per class:** `bent` or `structured_matrix`; `structured_vector` for more than about a hundred classes.
-- **One event:** `platt` or `beta`; from some thousand rows `piecewise_linear`, `isotonic` or `venn_abers`, which also gives an interval per row.
+- **One event:** `gaussian_process` or `beta`; from a thousand rows `piecewise_linear`; `venn_abers` gives an interval per row.
 - **The ranking must stay, and one temperature is not enough:** `order_preserving`.
 - **A guarantee for every bin:** `histogram`; `map.certificate()` bounds the error of any bin.
 - **Any map of one event for several classes:** `OneVsRest(recipe)`, or `TopLabel(recipe)`, which keeps the top class.
