@@ -37,6 +37,12 @@ SEVERAL = {
 
 WORLDS = ONE_EVENT | SEVERAL
 
+GROUPED, GROUP = (
+    ("one event, mean 0.5, spread", "one event, mean 0.9", "3 classes, spread 1", "10 classes, spread 2"),
+    5,
+)
+"""Worlds that are also tried with rows in groups of so many: all rows of a group have the same predictions and the same outcome."""
+
 
 def predictions(name: str, n: int, rng: np.random.Generator) -> np.ndarray:
     """Predictions of n rows of a world."""
@@ -57,14 +63,16 @@ def expected_loss(truth: np.ndarray, said: np.ndarray) -> float:
     return float(-(truth * logs).sum(axis=1).mean())
 
 
-def excess(name: str, n: int, n_fits: int, seed: int, method: object = "auto") -> list[list[float]]:
+def excess(name: str, n: int, n_fits: int, seed: int, method: object = "auto", group: int = 1) -> list[list[float]]:
     """For every fit, the excess over the smallest expected loss on fresh rows, and that loss."""
     rng, found = np.random.default_rng([seed, n, zlib.crc32(name.encode())]), []
     for _ in range(n_fits):
-        p, fresh = predictions(name, n, rng), predictions(name, FRESH, rng)
+        p, fresh = predictions(name, n // group, rng), predictions(name, FRESH, rng)
         columns = np.stack([1 - p, p], axis=1) if p.ndim == 1 else p
-        labels = (rng.random(n)[:, None] > np.cumsum(columns, axis=1)).sum(axis=1).clip(0, columns.shape[1] - 1)
-        given = cal.Predictions(labels, p, classes=tuple(range(columns.shape[1])))
+        labels = (rng.random(len(p))[:, None] > np.cumsum(columns, axis=1)).sum(axis=1).clip(0, columns.shape[1] - 1)
+        groups, classes = np.repeat(np.arange(len(p)), group), tuple(range(columns.shape[1]))
+        rows = labels[groups], p[groups]
+        given = cal.Predictions(*rows, classes=classes, groups=groups if group > 1 else None)
         least = expected_loss(fresh, fresh)
         found.append([expected_loss(fresh, cal.recalibrate(given, method).apply(fresh)) - least, least])
     return found
@@ -73,6 +81,10 @@ def excess(name: str, n: int, n_fits: int, seed: int, method: object = "auto") -
 def run(job):
     sizes, n_fits, worlds = (SIZES, FITS, WORLDS) if not job.quick else ((20,), 2, list(WORLDS)[:2])
     cases = {f"{name}, {n} rows": (name, n, n_fits, job.seed) for name in worlds for n in sizes}
+    grouped = [(name, n) for name in GROUPED for n in sizes if name in worlds]
+    cases |= {
+        f"{name}, {n} rows in groups of {GROUP}": (name, n, n_fits, job.seed, "auto", GROUP) for name, n in grouped
+    }
     found = {key: np.array(each) for key, each in job.parts(excess, cases).items()}
     lines, harmed = [], 0
     for key, values in found.items():
