@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from itertools import combinations
 
@@ -13,6 +14,7 @@ from scipy.optimize import LinearConstraint, minimize
 
 import calibrant as cal
 from calibrant import InputError
+from calibrant.kernels.fit import knot_heights, knot_paths
 from calibrant.kernels.fit.knot_heights import Family, fit_heights
 from calibrant.kernels.fit.knot_paths import LEAST_GAP, RIDGE, SEARCH_FLOOR, Bent, better_knots, cells_of, crossed, path
 from calibrant.kernels.fit.knot_search import best_line
@@ -453,3 +455,21 @@ def test_the_cost_does_not_grow_with_the_rows(rng):
 def test_options_are_checked(options, message):
     with pytest.raises(InputError, match=message):
         cal.maps.PiecewiseLinear(**options)
+
+
+def test_loops_that_are_loaded_beside_are_those_of_default_fits(rng):
+    with knot_paths.loops_beside(False):
+        pass
+    with knot_paths.loops_beside():
+        pass
+    assert not [each for each in threading.enumerate() if each.name == "calibrant loops"]
+    loops = knot_heights.descend, knot_paths.insert_knot
+    before = [len(each.fast.signatures) for each in loops]
+    assert min(before) > 0
+    p = rng.random(knot_paths.COMPILE_FROM + 100)
+    for given in (
+        cal.Predictions(rng.random(len(p)) < p, p),
+        cal.Predictions.from_logits(rng.random(len(p)) < p, 3 * p),
+    ):
+        cal.recalibrate(given, "piecewise_linear")
+    assert [len(each.fast.signatures) for each in loops] == before

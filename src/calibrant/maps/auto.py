@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calibrant.inputs import check_choice, check_count, check_level
+from calibrant.kernels.fit.knot_paths import COMPILE_FROM, loops_beside
 from calibrant.kernels.fit.lbfgs import one_blas_thread
 from calibrant.kernels.logits import two_columns
 from calibrant.maps.bent import Bent
@@ -171,6 +172,7 @@ class Auto(Recipe[CalibrationMap]):
             warnings.catch_warnings(),
             np.errstate(all="ignore"),
             one_blas_thread(),
+            loops_beside("piecewise_linear" in recipes and _has_many_values(predictions)),
         ):
             warnings.simplefilter("ignore", RuntimeWarning)  # a candidate that overflows scores badly, and that is all
             rule = check_score(self.score)
@@ -334,6 +336,11 @@ class _Trial:
         note += " The last row is the procedure: each fold by what the other folds decide."
         note += "".join(f" {each} is no candidate: {why.rstrip('.')}." for each, why in self.refused.items())
         return Choice(chosen, reason, self.rule.title, found, last, note)
+
+
+def _has_many_values(predictions: Predictions) -> bool:
+    """Are there so many different predictions of one event that their piecewise-linear fits are compiled?"""
+    return predictions.is_binary and len(predictions.event("binary").pooled.values) >= COMPILE_FROM
 
 
 def _kept(weights: dict[str, float]) -> dict[str, float]:

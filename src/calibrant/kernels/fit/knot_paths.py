@@ -5,13 +5,17 @@ Rows are pooled into cells, folds are columns. Heights come from `knot_heights`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from threading import Thread
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.kernels.compiled import compiled, worth_compiling
+from calibrant.kernels.compiled import compiled, many_calls, worth_compiling
 from calibrant.kernels.fit.knot_heights import Family, fit_heights
 from calibrant.kernels.logits import clipped, sigmoid
 from calibrant.types import Floats, Indices
@@ -315,3 +319,32 @@ def crossed(cells: Cells, family: Family, most: int, n_folds: int | None = None)
         paths.append(path(cells, weight - w, hits - s, family, most))
         losses.append([loss(cells, w, s, family, bent) for bent in (identity, *paths[-1])])
     return paths, np.array(losses)
+
+
+@contextmanager
+def loops_beside(worth: bool = True) -> Iterator[None]:
+    """Within this context the loops of default fits are compiled, or loaded, beside what else is computed, if that is worth it.
+
+    Once in a process; the compiler leaves a core to NumPy for some of its time.
+    """
+    thread = _loading() if worth else None
+    try:
+        yield
+    finally:
+        if thread is not None:
+            thread.join()
+
+
+@cache
+def _loading() -> Thread:
+    thread = Thread(target=_few_fits, name="calibrant loops")
+    thread.start()
+    return thread
+
+
+def _few_fits() -> None:
+    """Fits of log-odds by the log loss to a few cells."""
+    x = np.linspace(-1.0, 1.0, 8)
+    cells = cells_of(x, np.where(x > 0, 1.0, 0.0), np.ones(8), np.zeros(8, np.intp), 1)
+    with many_calls():  # of this thread
+        crossed(cells, Family(True, False, (-np.inf, np.inf), False), 2)
