@@ -467,9 +467,9 @@ def test_loops_that_are_loaded_beside_are_those_of_default_fits(rng):
     before = [len(each.fast.signatures) for each in loops]
     assert min(before) > 0
     p = rng.random(knot_paths.COMPILE_FROM + 100)
-    for given in (
+    for rows in (
         cal.Predictions(rng.random(len(p)) < p, p),
         cal.Predictions.from_logits(rng.random(len(p)) < p, 3 * p),
     ):
-        cal.recalibrate(given, "piecewise_linear")
+        cal.recalibrate(rows, "piecewise_linear")
     assert [len(each.fast.signatures) for each in loops] == before
