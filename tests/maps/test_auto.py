@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import calibrant as cal
 from calibrant import Auto, Predictions
 from calibrant.maps.auto import FEWEST, LIFT, candidates_for
-from calibrant.maps.judged import DOUBT, DOUBTED_UP_TO, SEVERAL_OTHERS, TRUST, Judged, effect_of_groups
+from calibrant.maps.judged import DOUBT, DOUBTED_UP_TO, SEVERAL_OTHERS, Judged, effect_of_groups, trusted
 
 
 def softmax(z):
@@ -75,7 +75,7 @@ def test_weights_follow_the_held_out_loss_and_the_worst_credible_change(rng, mon
     beyond = change > worst
     guard = worst + 2 * (chance[beyond] * (change[beyond] - worst)).sum()
     price = DOUBT["one event"] * np.log(SEVERAL_OTHERS) * DOUBTED_UP_TO / (DOUBTED_UP_TO + 120)
-    odds = np.exp(-TRUST * (loss["platt"] + guard - loss["identity"]) - price)
+    odds = np.exp(-trusted("one event", 120) * (loss["platt"] + guard - loss["identity"]) - price)
     assert fitted.weights[1] / fitted.weights[0] == pytest.approx(odds, rel=0.05)  # limits lie on a grid
 
 
@@ -591,3 +591,10 @@ def test_a_group_of_equal_rows_tells_as_much_as_one(rng):
 def test_few_rows_of_several_classes_are_left_to_the_ensemble(rng):
     few = Predictions(np.arange(40) % 4, rng.dirichlet(np.ones(4), 40))
     assert candidates_for(few) == ("identity", "ensemble_temperature")
+
+
+def test_held_out_losses_of_several_classes_count_more_the_more_rows_there_are():
+    assert trusted("one event", 50) == trusted("one event", 1e6) == 0.25
+    assert trusted("several classes", 0) == 0.25
+    assert trusted("several classes", 1000) == 0.375
+    assert trusted("several classes", 1e9) == pytest.approx(0.5)

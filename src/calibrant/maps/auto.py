@@ -99,7 +99,7 @@ class Auto(Recipe[CalibrationMap]):
 
     Each candidate is fitted on all folds but one and scored on the held-out rows. The
     result is one map: the mean of the candidates' log-probabilities, weighted by
-    exp(−τ·n·(held-out log loss − the best)), τ = ¼;
+    exp(−τ·n·(held-out log loss − the best)), τ = ¼, for several classes up to ½ with many rows;
     piecewise-linear maps weigh 1 + n/200 times as much, at most 8 times.
     The loss of a candidate includes one more row with the worst change from the predictions
     that is still credible, so that rows without an error do not speak for a map that is too

@@ -15,10 +15,10 @@ from calibrant.score.possible import ScoredRows, few, scored_rows
 from calibrant.score.score import Score, check_score
 from calibrant.types import Array, Bools, Floats
 
-TRUST = 0.25
-"""τ: how much a held-out nat counts in the weights of an average; below 1, as the folds share most of their rows, and
-as a mean of several maps errs less than one of them. It, the prices and the rule of no repair
-(`Judged.doubted`) were chosen on other data sets than those that studies/arena.py reports."""
+TRUST, TRUSTED_FROM = {"one event": (0.25, 0.25), "several classes": (0.25, 0.5)}, 1000.0
+"""τ: how much a held-out nat counts in the weights of an average, with few rows and with many, half-way between at so
+many; below 1, as the folds share most of their rows, and as a mean of several maps errs less than one of them. It, the
+prices and the rule of no repair (`Judged.doubted`) were chosen on other data sets than those that studies/arena.py reports."""
 
 DOUBT, DOUBTED_UP_TO = {"one event": 2.0, "several classes": 2.5}, 80.0
 """With no rows, the prior of the identity would weigh as much as this power of the number of the other maps; with so
@@ -38,6 +38,12 @@ Mean = LimitedMean | Moments | ClusterMean
 
 ONE_ERROR = 0.6827
 """Level of the intervals that decide, by default, which maps are as good as the best: one standard error to either side."""
+
+
+def trusted(kind: str, n: float) -> float:
+    """τ for so many rows."""
+    few, many = TRUST[kind]
+    return many - (many - few) / (1 + n / TRUSTED_FROM)
 
 
 def effect_of_groups(rows: Predictions) -> float:
@@ -87,10 +93,11 @@ class Judged:
 
     def weights(self, used: Bools | slice = slice(None)) -> dict[str, float]:
         """Shares ∝ prior · exp(−τ·(summed loss and the guard) − price) of the candidates, by some of the rows."""
-        mass, doubt = np.zeros(len(self.plain)), DOUBT["one event" if self.rows.is_binary else "several classes"]
+        kind, mass = "one event" if self.rows.is_binary else "several classes", np.zeros(len(self.plain))
         mass[used] = self._mass()[used]
+        trust, doubt = trusted(kind, float(mass.sum())), DOUBT[kind]
         loss = {name: float(mass @ each.values) + self.guards[name] for name, each in self.scored.items()}
-        score = {name: -TRUST * value for name, value in loss.items()}
+        score = {name: -trust * value for name, value in loss.items()}
         price = (
             doubt * np.log(max(len(score) - 1, SEVERAL_OTHERS)) * DOUBTED_UP_TO / (DOUBTED_UP_TO + float(mass.sum()))
         )
