@@ -74,7 +74,7 @@ def test_weights_follow_the_held_out_loss_and_the_worst_credible_change(rng, mon
     worst = change[order][np.searchsorted(np.cumsum(chance[order]), 0.05)]
     beyond = change > worst
     guard = worst + 2 * (chance[beyond] * (change[beyond] - worst)).sum()
-    price = DOUBT["one event"] * np.log(SEVERAL_OTHERS) * DOUBTED_UP_TO / (DOUBTED_UP_TO + 120)
+    price = DOUBT * np.log(SEVERAL_OTHERS) * DOUBTED_UP_TO / (DOUBTED_UP_TO + 120)
     odds = np.exp(-trusted("one event", 120) * (loss["platt"] + guard - loss["identity"]) - price)
     assert fitted.weights[1] / fitted.weights[0] == pytest.approx(odds, rel=0.05)  # limits lie on a grid
 
@@ -95,7 +95,7 @@ def test_the_fewer_the_rows_the_more_the_identity_weighs(rng, monkeypatch):
             return self.name
 
     weights = Auto(candidates=("identity", *(Same(f"same {i}") for i in range(7)))).fit(said).weights
-    expected = 7 ** (DOUBT["one event"] * DOUBTED_UP_TO / (DOUBTED_UP_TO + 80))
+    expected = 7 ** (DOUBT * DOUBTED_UP_TO / (DOUBTED_UP_TO + 80))
     assert weights[0] / weights[1] == pytest.approx(expected)
 
 
@@ -589,7 +589,7 @@ def test_a_group_of_equal_rows_tells_as_much_as_one(rng):
 
 
 def test_few_rows_of_several_classes_are_left_to_the_ensemble(rng):
-    few = Predictions(np.arange(40) % 4, rng.dirichlet(np.ones(4), 40))
+    few = Predictions(np.arange(76) % 4, rng.dirichlet(np.ones(4), 76))
     assert candidates_for(few) == ("identity", "ensemble_temperature")
 
 

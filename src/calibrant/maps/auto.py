@@ -38,9 +38,9 @@ SMALLEST = 0.01
 FEWEST = 10
 """Rows, or groups, below which the predictions are left as they are."""
 
-FEW = 50
-"""Rows, or as many as groups of rows tell, from which maps are tried that have a weak prior, or none, or as many parameters
-as classes: fewer can be separated by chance."""
+FEW, FEW_OF_CLASSES = 50, 80
+"""Rows of one event and of several classes, or as many as groups of rows tell, from which maps are tried that have a weak
+prior, or none, or as many parameters as classes: fewer can be separated by chance."""
 
 MANY_CLASSES, MOST_ORDERED = 100, 500_000
 """Classes up to which matrices are tried, and probabilities up to which order-preserving maps are: both take time."""
@@ -73,7 +73,7 @@ def candidates_for(predictions: Predictions, alone: bool = False) -> tuple[Any, 
     """Maps worth trying at this size, by name or as recipes, Identity first: for an average, or to be used `alone`."""
     n, k = predictions.n, predictions.n_classes
     names: tuple[Any, ...] = ("identity", "temperature", "ensemble_temperature")
-    if n < FEW * effect_of_groups(predictions):
+    if n < (FEW if predictions.is_binary else FEW_OF_CLASSES) * effect_of_groups(predictions):
         return ("identity", "gaussian_process") if predictions.is_binary else names[::2]
     if predictions.is_binary:
         names += ("platt", "beta", "quadratic", "gaussian_process", "piecewise_linear", "venn_abers")
@@ -226,7 +226,7 @@ class _Trial:
     def _instead(self, predictions: Predictions) -> dict[str, Any]:
         """Recipes of the default candidates that are tried because others were refused."""
         n, k = predictions.n, predictions.n_classes
-        if not (self.by_default and self.refused) or predictions.is_binary or k > MANY_CLASSES or n < FEW:
+        if not (self.by_default and self.refused) or predictions.is_binary or k > MANY_CLASSES or n < FEW_OF_CLASSES:
             return {}
         return recipes_of(WITHOUT_TEMPERATURE)
 

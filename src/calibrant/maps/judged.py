@@ -20,9 +20,9 @@ TRUST, TRUSTED_FROM = {"one event": (0.25, 0.25), "several classes": (0.25, 0.5)
 many; below 1, as the folds share most of their rows, and as a mean of several maps errs less than one of them. It, the
 prices and the rule of no repair (`Judged.doubted`) were chosen on other data sets than those that studies/arena.py reports."""
 
-DOUBT, DOUBTED_UP_TO = {"one event": 2.0, "several classes": 2.5}, 80.0
+DOUBT, DOUBTED_UP_TO = 2.0, 80.0
 """With no rows, the prior of the identity would weigh as much as this power of the number of the other maps; with so
-many rows as its square root; with many as one of them. Maps of several classes have more parameters to go wrong."""
+many rows as its square root; with many as one of them."""
 
 PIECES, PIECES_FROM = 8.0, 200.0
 """A priori piecewise-linear maps of n rows weigh 1 + n/200 times as much as another map, at most so much: with many rows
@@ -95,11 +95,11 @@ class Judged:
         """Shares ∝ prior · exp(−τ·(summed loss and the guard) − price) of the candidates, by some of the rows."""
         kind, mass = "one event" if self.rows.is_binary else "several classes", np.zeros(len(self.plain))
         mass[used] = self._mass()[used]
-        trust, doubt = trusted(kind, float(mass.sum())), DOUBT[kind]
+        trust = trusted(kind, float(mass.sum()))
         loss = {name: float(mass @ each.values) + self.guards[name] for name, each in self.scored.items()}
         score = {name: -trust * value for name, value in loss.items()}
         price = (
-            doubt * np.log(max(len(score) - 1, SEVERAL_OTHERS)) * DOUBTED_UP_TO / (DOUBTED_UP_TO + float(mass.sum()))
+            DOUBT * np.log(max(len(score) - 1, SEVERAL_OTHERS)) * DOUBTED_UP_TO / (DOUBTED_UP_TO + float(mass.sum()))
         )
         extra = np.log(min(PIECES, 1 + float(mass.sum()) / PIECES_FROM))
         score = {
