@@ -17,8 +17,9 @@ from calibrant.types import Array, Bools, Floats
 
 TRUST, TRUSTED_FROM = {"one event": (0.25, 0.25), "several classes": (0.25, 0.5)}, 1000.0
 """τ: how much a held-out nat counts in the weights of an average, with few rows and with many, half-way between at so
-many; below 1, as the folds share most of their rows, and as a mean of several maps errs less than one of them. It, the
-prices and the rule of no repair (`Judged.doubted`) were chosen on other data sets than those that studies/arena.py reports."""
+many; below 1, as the folds share most of their rows, and as a mean of several maps errs less than one of them. These, the
+prices and the rule of no repair (`Judged.doubted`) were chosen on other data sets than those that studies/arena.py reports;
+but that τ rises with the rows, and that the price is the same for both kinds, was settled after a look at its page."""
 
 DOUBT, DOUBTED_UP_TO = 2.0, 80.0
 """With no rows, the prior of the identity would weigh as much as this power of the number of the other maps; with so
